@@ -77,7 +77,7 @@ function inPages(name: string): string {
 }
 
 /** What takes longest goes first, so that nothing long runs alone at the end: these files, then the projects in this order. */
-const LONGEST = /\/(arming-random|package|interaction|accessibility|new-kind|handshake\.integration|killed-merge)\./;
+const MAX_LENGTH = /\/(arming-random|package|interaction|accessibility|new-kind|handshake\.integration|killed-merge)\./;
 const PROJECTS = [
   ...['durability', 'e2e', 'pages', 'integration', 'orchestrator', 'web-server', 'cli', 'scripted-model'],
   ...['drawn', 'routes', 'docs', 'contract', 'runtime'],
@@ -86,7 +86,7 @@ const PROJECTS = [
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ project, moduleId }: TestSpecification) =>
-      LONGEST.test(moduleId) ? -1 : PROJECTS.indexOf(project.name);
+      MAX_LENGTH.test(moduleId) ? -1 : PROJECTS.indexOf(project.name);
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }

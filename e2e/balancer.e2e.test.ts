@@ -120,7 +120,7 @@ describe.skipIf(lack !== '')(`two machines behind nginx${lack && ` (${lack})`}`,
     expect((await send('POST', `/api/stages/${stageId}/start`)).status).toBe(202);
     await expect.poll(reader.text).toContain('event: approval-requested');
 
-    const bringBack = await removePart(here.pid, 'web server');
+    const restart = await removePart(here.pid, 'web server');
     await until('the stream has ended', connection.hasEnded);
     await callApi(there.origin, 'PATCH', `/api/stages/${stageId}`, { title: 'Changed while away' });
     // The same login, proven at the other web server.
@@ -140,7 +140,7 @@ describe.skipIf(lack !== '')(`two machines behind nginx${lack && ` (${lack})`}`,
     await expect.poll(() => reader.ids.at(-1)).toBeGreaterThanOrEqual(last);
     expect(reader.ids).toEqual(reader.ids.map((_, index) => seq + 1 + index)); // no gap, and none twice
 
-    bringBack();
+    restart();
     await until('the machine answers again', async () => {
       expect((await send('GET', '/api/logins')).status).toBe(200);
       return (await answering()) === here.name;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { axe, findings } from './support/axe.ts';
-import { openOwnDesk } from './support/desk.ts';
+import { openOwnBoard } from './support/desk.ts';
 import { claudePids } from './support/processes.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
@@ -26,7 +26,7 @@ async function loseAnswer(page: Page, folder: string, title: string): Promise<vo
 }
 
 it('offers Retry and Dismiss for an answer whose process was killed before it confirmed', async () => {
-  const { folder, origin, page, errors, context, api } = await openOwnDesk((_callboard, context) =>
+  const { folder, origin, page, errors, context, api } = await openOwnBoard((_callboard, context) =>
     context.addInitScript(axe),
   );
   const stageId = await api.stage('Login form', [bash('echo one >> made.txt'), bash('echo one >> made.txt'), done]);
@@ -73,7 +73,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
 });
 
 it('keeps decisions in a log that can be filtered and exported, and settles them from there', async () => {
-  const { folder, origin, page, errors, api } = await openOwnDesk();
+  const { folder, origin, page, errors, api } = await openOwnBoard();
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', exact('Decisions')).click();
   await page.getByText('No decisions yet.').waitFor();
 

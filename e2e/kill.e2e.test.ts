@@ -30,13 +30,13 @@ it('lets a person answer the same request after SIGKILL of the orchestrator, and
 
   // Kills the orchestrator alone, at the very moment of a press. The supervisor restarts it; the page recovers without help.
   const allowFirst = dialog.filter({ hasText: 'echo one' }).getByRole('button', { name: 'Allow', exact: true });
-  let comeBack = () => {};
+  let recover = () => {};
   await pressWhile(page, allowFirst, async () => {
-    comeBack = await removeOrchestrator(first.supervisor.pid);
+    recover = await removeOrchestrator(first.supervisor.pid);
     await page.getByText('The orchestrator does not answer.').waitFor();
   });
   await dialog.getByText('Not delivered yet').waitFor();
-  comeBack();
+  recover();
   await dialog.getByText('echo two >> made.txt').waitFor();
   expect(await claudePids(folder)).toEqual([claude]);
 
@@ -71,7 +71,7 @@ it('says when an answer did not arrive, and keeps the form with its input', asyn
   const reason = dialog.getByRole('textbox', { name: 'Reason' });
   const deny = dialog.getByRole('button', { name: 'Deny', exact: true });
   await reason.fill('Use the table');
-  const comeBack = await removeOrchestrator(supervisor.pid);
+  const recover = await removeOrchestrator(supervisor.pid);
   await page.getByText('The orchestrator does not answer.').waitFor();
   await deny.click();
   await dialog.getByText('Not delivered yet').waitFor();
@@ -93,7 +93,7 @@ it('says when an answer did not arrive, and keeps the form with its input', asyn
   expect(await reason.inputValue()).toBe('Use the table');
   expect(await deny.isDisabled()).toBe(true);
 
-  comeBack();
+  recover();
   await deny.click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   const { decisions } = await api.get('/api/decisions');

@@ -210,10 +210,10 @@ it('gives nothing of later use to a program that takes the port while Callboard 
   const withWorkers = await logInElsewhere(command, { hasWorker: true });
   await withWorkers.page.goto('about:blank');
   await stop();
-  const squatter = await squat(port, THIEF + REGISTER, STAYS);
-  const loot = () => squatter.collected.map((one) => JSON.parse(one)).filter((one) => one !== 'registered');
+  const portHolder = await squat(port, THIEF + REGISTER, STAYS);
+  const loot = () => portHolder.collected.map((one) => JSON.parse(one)).filter((one) => one !== 'registered');
   // The open page reconnects to the port, and proves nothing; another tab runs the squatter's script.
-  await expect.poll(() => squatter.seen.some((headers) => headers[HEADER] !== undefined)).toBe(true);
+  await expect.poll(() => portHolder.seen.some((headers) => headers[HEADER] !== undefined)).toBe(true);
   const visit = async (browser: typeof context) => {
     const victim = await browser.newPage();
     await victim.goto(origin);
@@ -224,13 +224,13 @@ it('gives nothing of later use to a program that takes the port while Callboard 
   await victim.close();
   const { nonce, signature, taken } = Loot.parse(loot()[0]);
   expect(taken).toBe('refused');
-  const { cookie = '', [HEADER]: token = '' } = squatter.seen.find((headers) => headers[HEADER] !== undefined) ?? {};
+  const { cookie = '', [HEADER]: token = '' } = portHolder.seen.find((headers) => headers[HEADER] !== undefined) ?? {};
   const secret = /callboard_session_\d+=([^;]+)/.exec(cookie)?.[1] ?? '';
   expect(secret).not.toBe('');
   const captured = await visit(withWorkers.context);
-  await expect.poll(() => squatter.collected).toContain(JSON.stringify('registered'));
+  await expect.poll(() => portHolder.collected).toContain(JSON.stringify('registered'));
   await captured.close();
-  await squatter.close();
+  await portHolder.close();
 
   const again = await start(port);
   onTestFinished(again.stop);

@@ -129,8 +129,8 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     const { stage }: { stage: StageView } = await page.send('POST', '/api/stages', body);
     expect(stage.attachments).toMatchObject([{ name: 'build.log', size: text.length }]);
     const [file] = stage.attachments;
-    const kept = await page.send('GET', `/api/stages/${stage.id}/attachments/${file?.fileId}`);
-    expect(kept.file.dataBase64 === log.dataBase64).toBe(true); // megabytes would be shown as a difference
+    const saved = await page.send('GET', `/api/stages/${stage.id}/attachments/${file?.fileId}`);
+    expect(saved.file.dataBase64 === log.dataBase64).toBe(true); // megabytes would be shown as a difference
     await page.send('PATCH', `/api/stages/${stage.id}`, { attachments: [], files: [] });
 
     const stream = await openHttps(site, '/api/events', { headers: page.headers });

@@ -38,15 +38,15 @@ async function openLog() {
 }
 
 /** What a client that comes back gets first. */
-async function comeBack(transport: Transport, since: number, count: number): Promise<(number | 'resync')[]> {
+async function recover(transport: Transport, since: number, count: number): Promise<(number | 'resync')[]> {
   const done = new AbortController();
   const got: (number | 'resync')[] = [];
-  const told = (item: StreamItem) => {
+  const reported = (item: StreamItem) => {
     if (item.type === 'resync') return 'resync';
     return 'seq' in item ? item.seq : null;
   };
   for await (const item of transport.events({ since }, AbortSignal.any([done.signal, AbortSignal.timeout(60_000)]))) {
-    const what = told(item);
+    const what = reported(item);
     if (what !== null) got.push(what);
     if (got.length >= count) break;
   }
@@ -62,11 +62,11 @@ it('replays exactly from the oldest kept event, and tells a client from before i
   const oldest = newest - 29;
   prune(oldest - 1);
   const back = [
-    comeBack(transport, oldest - 1, 31),
-    comeBack(transport, oldest, 30),
-    comeBack(transport, oldest - 2, 2),
-    comeBack(transport, 0, 2),
-    comeBack(transport, newest + 1_000, 2),
+    recover(transport, oldest - 1, 31),
+    recover(transport, oldest, 30),
+    recover(transport, oldest - 2, 2),
+    recover(transport, 0, 2),
+    recover(transport, newest + 1_000, 2),
   ];
   // All of them continue with new events, until the last one has enough of them.
   let isOver = false;
@@ -99,7 +99,7 @@ it('never leaves a gap in a replay while the log is pruned at the same time', as
   // Until there were enough of both: how many of each there are depends on the speed of the machine.
   for (let n = 0; n < 30 || outcomes.replayed <= 2 || outcomes.resynced <= 2; n++) {
     const since = Math.max(0, newest - random.between(0, 40));
-    const got = await comeBack(transport, since, 4);
+    const got = await recover(transport, since, 4);
     if (got[0] === 'resync') outcomes.resynced += 1;
     else {
       expect(got).toEqual(upTo(since + 4, since + 1));

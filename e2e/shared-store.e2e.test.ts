@@ -47,8 +47,8 @@ describe.skipIf(postgresLack !== '')(`Callboard on PostgreSQL${postgresLack && `
 
     const first = await allow('one');
     const claude = await claudePids(folder);
-    const comeBack = await removeOrchestrator(supervisor.pid);
-    comeBack();
+    const recover = await removeOrchestrator(supervisor.pid);
+    recover();
     await until('the first answer is taken', async () => (await first()).ok);
     expect((await first()).status).toBe(409);
 

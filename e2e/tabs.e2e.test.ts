@@ -41,7 +41,7 @@ function openStreams(context: BrowserContext): Set<Request> {
   return streams;
 }
 
-const inAll = (tabs: readonly Page[], look: (tab: Page) => Promise<unknown>) => Promise.all(tabs.map(look));
+const inAll = (tabs: readonly Page[], check: (tab: Page) => Promise<unknown>) => Promise.all(tabs.map(check));
 const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${title}: Run this command?` });
 
 it('serves more tabs of one browser than it has connections over one event stream, on stages and on the board, even after its tab is closed', async () => {

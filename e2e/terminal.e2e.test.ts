@@ -51,7 +51,7 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
   expect((await stat(join(home, '.config', 'callboard', 'credentials.json'))).mode & 0o777).toBe(0o600);
   expect((await logins()).map(({ browser }) => browser)).toEqual([expect.stringMatching(/^Terminal on /)]);
 
-  const words = [
+  const text = [
     'start-stage',
     '--project',
     'shop',
@@ -60,7 +60,7 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
     '--prompt',
     prompt(script, 'Build it.'),
   ];
-  expect(await ok(...words)).toContain('Started STAGE-1: Build it');
+  expect(await ok(...text)).toContain('Started STAGE-1: Build it');
   const open = async (kind: string) =>
     eventually(async () => {
       const [request] = Pending.parse(await (await callApi(origin, 'GET', '/api/pending')).json()).pending;

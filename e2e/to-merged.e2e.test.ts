@@ -126,7 +126,7 @@ it('runs twelve stages with checks, gates and a review to merged, through two ki
     return stages;
   };
   /** Answers gates until this holds. */
-  const reach = (what: string, fits: (stages: StageView[]) => boolean) =>
+  const exposure = (what: string, fits: (stages: StageView[]) => boolean) =>
     until(
       what,
       async () => {
@@ -142,23 +142,23 @@ it('runs twelve stages with checks, gates and a review to merged, through two ki
       { withinMs: 150_000, everyMs: 100, lastSeen: () => seen }, // twelve stages, three at a time, on a busy machine
     );
 
-  await reach('a check runs', (all) => all.some(({ session }) => session?.check?.state === 'running'));
+  await exposure('a check runs', (all) => all.some(({ session }) => session?.check?.state === 'running'));
   process.kill((await partPid(running.supervisor.pid ?? -1, 'orchestrator')) ?? -1, 'SIGKILL'); // it is started again
   await until('Callboard is back', async () => (await callApi(running.origin, 'GET', '/api/board')).ok);
-  await reach('a check has failed', (all) => all.some(({ session }) => (session?.check?.failures ?? 0) > 0));
+  await exposure('a check has failed', (all) => all.some(({ session }) => (session?.check?.failures ?? 0) > 0));
   await killAll(running);
   running = await start();
   onTestFinished(running.stop);
   api = apiOf(running.origin);
   await page.goto(running.loginLink);
-  await reach('all is merged', (all) => all.length === STAGES && all.every(({ merged }) => merged !== null));
+  await exposure('all is merged', (all) => all.length === STAGES && all.every(({ merged }) => merged !== null));
 
   // Every check, message, gate and comment counts once.
   for (const [n, id] of ids.entries()) {
-    const isMended = kindOf(n) === 'mends';
+    const isRepaired = kindOf(n) === 'mends';
     expect([id, await checksOf(api, id)]).toEqual([
       id,
-      isMended ? { results: ['failed', 'failed', 'passed'], told: 2 } : { results: [], told: 0 },
+      isRepaired ? { results: ['failed', 'failed', 'passed'], told: 2 } : { results: [], told: 0 },
     ]);
   }
   expect(answered.toSorted()).toEqual(
@@ -193,6 +193,6 @@ async function checksOf(api: Api, id: string): Promise<{ results: string[]; told
   const results = checks
     .map(({ state }: { state: string }) => state)
     .filter((state: string) => state !== 'interrupted');
-  const isTold = (entry: TranscriptEntry) => entry.kind === 'user' && entry.text.startsWith('Mend it: ');
-  return { results: results.toReversed(), told: entries.filter(isTold).length };
+  const wasReported = (entry: TranscriptEntry) => entry.kind === 'user' && entry.text.startsWith('Mend it: ');
+  return { results: results.toReversed(), told: entries.filter(wasReported).length };
 }

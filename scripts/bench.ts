@@ -16,7 +16,7 @@ const { values, positionals } = parseArgs({
 });
 const here = process.env.INIT_CWD ?? process.cwd();
 const at = new Date().toISOString();
-const kept = resolve(here, values.json ?? join(root, 'bench-results', `${at.replaceAll(':', '-')}.json`));
+const saved = resolve(here, values.json ?? join(root, 'bench-results', `${at.replaceAll(':', '-')}.json`));
 // Read first, so that an unreadable file does not waste a whole run.
 const before =
   values.against === undefined ? null : Results.parse(JSON.parse(readFileSync(resolve(here, values.against), 'utf8')));
@@ -42,15 +42,15 @@ try {
   );
   const commit = execFileSync('git', ['describe', '--always', '--dirty'], { cwd: root }).toString().trim();
   const results: Results = { at, commit, benches };
-  mkdirSync(dirname(kept), { recursive: true });
-  writeFileSync(kept, `${JSON.stringify(results, undefined, 2)}\n`);
+  mkdirSync(dirname(saved), { recursive: true });
+  writeFileSync(saved, `${JSON.stringify(results, undefined, 2)}\n`);
   if (before !== null) {
     console.log(`Compared with ${before.commit} of ${before.at}`);
     console.table(comparisonTable(before.benches, benches));
   }
   console.log('Goals');
   console.table(goalsTable(benches));
-  console.log(`Saved to ${kept}`);
+  console.log(`Saved to ${saved}`);
   process.exitCode = status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

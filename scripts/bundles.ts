@@ -7,7 +7,7 @@ import { build, type Plugin } from 'vite';
 export const root = join(import.meta.dirname, '..');
 /** What the last `npm run build` has written (`Built`). */
 export const builtPath = join(root, 'tools', 'cli', 'dist', 'built.json');
-const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
+const SAVED_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** A program or a library: its package, its entry points, and the folder of its bundle. */
 const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>, dist: string])[] = [
@@ -75,7 +75,7 @@ async function bundle(tool: string, input: InputOptions['input'], into: string, 
   const names = new Set(output.map(({ fileName }) => fileName));
   for (const name of readdirSync(dist)) {
     const path = join(dist, name);
-    if (/\.js(\.map)?$/.test(name) && !names.has(name) && Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path);
+    if (/\.js(\.map)?$/.test(name) && !names.has(name) && Date.now() - statSync(path).mtimeMs > SAVED_MS) rmSync(path);
   }
   return {
     packages: packagesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))),

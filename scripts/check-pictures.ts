@@ -142,7 +142,7 @@ async function forget(page: Page): Promise<void> {
 }
 
 /** Shows one tab of the stage with these checks. */
-const lookOf = (checked: Checked, tab: string) => async (page: Page, show: Show) => {
+const appearanceOf = (checked: Checked, tab: string) => async (page: Page, show: Show) => {
   await forget(page);
   await answer(page, checked);
   await show(tab);
@@ -153,7 +153,7 @@ const lookOf = (checked: Checked, tab: string) => async (page: Page, show: Show)
 
 /** The checks and phases of a stage, by the name of the picture. */
 export const checkPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
-  ...Object.fromEntries(Object.entries(CHECKS).map(([name, checked]) => [name, lookOf(checked, 'checks')])),
-  phases: lookOf({ runs: [failed(1, 1)], state: 'busy', column: 'running' }, 'phases'),
-  'phases-details': lookOf({ runs: [failed(1, 1)] }, 'details'),
+  ...Object.fromEntries(Object.entries(CHECKS).map(([name, checked]) => [name, appearanceOf(checked, 'checks')])),
+  phases: appearanceOf({ runs: [failed(1, 1)], state: 'busy', column: 'running' }, 'phases'),
+  'phases-details': appearanceOf({ runs: [failed(1, 1)] }, 'details'),
 };

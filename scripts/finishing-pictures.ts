@@ -54,14 +54,14 @@ const STATES: Record<string, { answer: Answer; way?: 'Squash' | 'Rebase'; where?
 
 /** Every state of the dialog that completes a stage, and of the end of Changes, by the name of its picture. */
 export const finishingPictures: Record<string, (page: Page, show: Show) => Promise<void>> = Object.fromEntries([
-  ...Object.entries(STATES).map(([name, state]) => [`finish-${name}`, lookOf(state)] as const),
+  ...Object.entries(STATES).map(([name, state]) => [`finish-${name}`, appearanceOf(state)] as const),
   ['finish-refused', afterwards('merge_conflict', 'callboard/STAGE-1 conflicts with main in src/app.ts.')] as const,
   ['finish-working', afterwards(null, '')] as const,
   ['finish-done', done] as const,
   ['finish-later', mergeLater] as const,
 ]);
 
-function lookOf({ answer, way, where = 'dialog' }: (typeof STATES)[string]) {
+function appearanceOf({ answer, way, where = 'dialog' }: (typeof STATES)[string]) {
   return async (page: Page, show: Show): Promise<void> => {
     await answerWith(page, answer);
     await show(where === 'changes' ? 'changes' : undefined);
@@ -80,7 +80,7 @@ function lookOf({ answer, way, where = 'dialog' }: (typeof STATES)[string]) {
 /** The moment while git works, or after it has refused. */
 function afterwards(code: string | null, detail: string) {
   return async (page: Page, show: Show): Promise<void> => {
-    await lookOf({ answer: {} })(page, show);
+    await appearanceOf({ answer: {} })(page, show);
     await page.route('**/complete', async (route) => {
       if (code === null) return;
       const problem = { type: 'about:blank', title: 'Conflict', status: 409, code, detail };
@@ -103,7 +103,7 @@ async function done(page: Page, show: Show): Promise<void> {
     stages.push(...view.stages);
     await route.fulfill({ response, json: view }).catch(() => undefined);
   });
-  await lookOf({ answer: {} })(page, show);
+  await appearanceOf({ answer: {} })(page, show);
   await page.unroute('**/api/board');
   await page.route('**/complete', async (route) => {
     const stage = stages.find(({ title }) => title === 'Dark mode');

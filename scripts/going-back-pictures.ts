@@ -54,7 +54,7 @@ async function act(page: Page, name: string): Promise<void> {
 const AFTER = 400;
 
 /** Shows the stage as after somebody went back to its first message. */
-async function afterGoingBack(page: Page, show: Show, open: boolean): Promise<void> {
+async function afterRewind(page: Page, show: Show, open: boolean): Promise<void> {
   await page.route(/\/transcript\b/, async (route) => {
     const response = await route.fetch();
     const found: { entries: TranscriptEntry[]; total: number } = await response.json();
@@ -86,7 +86,7 @@ async function afterGoingBack(page: Page, show: Show, open: boolean): Promise<vo
 }
 
 /** Going back to an earlier message, and forking there, by the name of the picture. */
-export const goingBackPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
+export const rewindPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   'going-back': async (page, show) => {
     await show();
     await act(page, 'Back to here');
@@ -116,6 +116,6 @@ export const goingBackPictures: Record<string, (page: Page, show: Show) => Promi
     else await page.getByRole('button', { name: 'Back to here' }).first().hover();
     await page.waitForTimeout(400);
   },
-  'going-back-after': (page, show) => afterGoingBack(page, show, false),
-  'going-back-open': (page, show) => afterGoingBack(page, show, true),
+  'going-back-after': (page, show) => afterRewind(page, show, false),
+  'going-back-open': (page, show) => afterRewind(page, show, true),
 };

@@ -6,27 +6,27 @@ type Show = (tab?: string) => Promise<void>;
 const at = new Date(Date.now() - 12 * 60_000).toISOString();
 
 /** Everything on hold since a while ago: messages of one stage wait. */
-function hold(view: BoardView): void {
+function pause(view: BoardView): void {
   view.holds = [{ scope: {}, by: 'Ada', at, except: [] }];
   const stage = view.stages.find(({ title }) => title === 'Dark mode');
-  if (stage?.session != null) withhold(stage, stage.session);
+  if (stage?.session != null) pauseTurn(stage, stage.session);
 }
 
-function withhold(stage: StageView, session: NonNullable<StageView['session']>): void {
+function pauseTurn(stage: StageView, session: NonNullable<StageView['session']>): void {
   const lastTurn = { outcome: 'succeeded', at, message: null, code: null } as const;
   const changed = { state: 'idle', stateSince: at, lastTurn, withheld: true, queued: 2, atGate: false } as const;
   Object.assign(session, changed, { openDenial: null });
   Object.assign(stage, { column: 'running', pullRequest: null, finishing: null });
 }
 
-async function withBoard(page: Page, change: (view: BoardView) => void, look: () => Promise<void>): Promise<void> {
+async function withBoard(page: Page, change: (view: BoardView) => void, check: () => Promise<void>): Promise<void> {
   await page.route('**/api/board', async (route) => {
     const response = await route.fetch();
     const view: BoardView = await response.json();
     change(view);
     await route.fulfill({ response, json: view }).catch(() => undefined);
   });
-  await look();
+  await check();
   await page.waitForTimeout(500);
   await page.unroute('**/api/board');
 }
@@ -43,18 +43,18 @@ async function board(page: Page): Promise<void> {
 }
 
 /** What is on hold, by the name of the picture. */
-export const holdPictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
-  'hold-board': (page) => withBoard(page, hold, () => board(page)),
-  'hold-stage': (page, show) => withBoard(page, hold, () => show()),
+export const pausePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
+  'hold-board': (page) => withBoard(page, pause, () => board(page)),
+  'hold-stage': (page, show) => withBoard(page, pause, () => show()),
   'hold-dialog': (page) =>
-    withBoard(page, hold, async () => {
+    withBoard(page, pause, async () => {
       await board(page);
       await page.getByRole('button', { name: 'Projects' }).click();
       await page.getByRole('menuitem', { name: 'Hold and release' }).click();
       await page.getByRole('dialog', { name: 'Hold and release' }).waitFor();
     }),
   'hold-picked': (page) =>
-    withBoard(page, hold, async () => {
+    withBoard(page, pause, async () => {
       await board(page);
       for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
       await page.getByRole('toolbar', { name: 'Selected stages' }).waitFor();

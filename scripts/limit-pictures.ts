@@ -25,7 +25,7 @@ function atLimit(stage: StageView, wait: 'by-itself' | 'kept'): void {
 }
 
 /** Shows a page of an account whose limit of five hours is near or reached. */
-async function withLimits(page: Page, { status, wait }: Scene, look: () => Promise<void>): Promise<void> {
+async function withLimits(page: Page, { status, wait }: Scene, check: () => Promise<void>): Promise<void> {
   await page.route('**/api/board', async (route) => {
     const response = await route.fetch();
     const view: BoardView = await response.json();
@@ -48,7 +48,7 @@ async function withLimits(page: Page, { status, wait }: Scene, look: () => Promi
     if (stage !== undefined && wait !== undefined) atLimit(stage, wait);
     await route.fulfill({ response, json: view }).catch(() => undefined);
   });
-  await look();
+  await check();
   await page.waitForTimeout(500);
   await page.unroute('**/api/board');
 }

@@ -50,7 +50,7 @@ function spread(view: BoardView): void {
     if (stage.session !== null) stage.machineId = all[index % 2]?.id ?? null;
 }
 
-async function withMachines(page: Page, look: () => Promise<void>): Promise<void> {
+async function withMachines(page: Page, check: () => Promise<void>): Promise<void> {
   await page.route('**/api/board', async (route) => {
     const response = await route.fetch();
     const view: BoardView = await response.json();
@@ -61,7 +61,7 @@ async function withMachines(page: Page, look: () => Promise<void>): Promise<void
     const all = machines(['shop', 'docs']);
     return route.fulfill({ json: { machines: all, here: all[0]?.id ?? null } });
   });
-  await look();
+  await check();
   await page.waitForTimeout(500);
   await page.unroute('**/api/board');
   await page.unroute('**/api/machines');

@@ -61,7 +61,7 @@ const LOGIN = {
 
 /** Opens a form of the palette, with these answers. */
 function form(
-  words: string,
+  text: string,
   answers: Record<string, object>,
   then: (page: Page) => Promise<void> = async () => undefined,
 ) {
@@ -69,7 +69,7 @@ function form(
     for (const [name, json] of Object.entries(answers)) await page.route(name, (route) => route.fulfill({ json }));
     await show();
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Search or command' }).fill(words);
+    await page.getByRole('combobox', { name: 'Search or command' }).fill(text);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await then(page);

@@ -56,7 +56,7 @@ function rulesOf({ projects, stages }: BoardView) {
 }
 
 /** Shows a page on which the stage "Dark mode" stands for a call that Claude Code denied. */
-async function withDenial(page: Page, whyNot: string | null, look: () => Promise<void>): Promise<void> {
+async function withDenial(page: Page, whyNot: string | null, check: () => Promise<void>): Promise<void> {
   await page.route(BOARD, async (route) => {
     const response = await route.fetch();
     const view: BoardView = await response.json();
@@ -66,7 +66,7 @@ async function withDenial(page: Page, whyNot: string | null, look: () => Promise
   });
   const rules = whyNot === null ? ['Bash(npm publish)'] : [];
   await page.route(RETRY, (route) => route.fulfill({ json: { retry: { rules, whyNot } } }).catch(() => undefined));
-  await look();
+  await check();
   await page.waitForTimeout(1_000);
   await page.unroute(RETRY);
   await page.unroute(BOARD);

@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { closeBrowsers, openBrowser } from '../e2e/support/browser.ts';
 import { install } from '../e2e/support/callboard.ts';
-import { showCrowd } from '../e2e/support/crowd.ts';
+import { showManyStages } from '../e2e/support/crowd.ts';
 import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 import { checkPictures } from './check-pictures.ts';
 import { finishingPictures } from './finishing-pictures.ts';
-import { goingBackPictures } from './going-back-pictures.ts';
-import { holdPictures } from './hold-pictures.ts';
+import { rewindPictures } from './going-back-pictures.ts';
+import { pausePictures } from './hold-pictures.ts';
 import { limitPictures } from './limit-pictures.ts';
 import { machinePictures } from './machine-pictures.ts';
 import { movingInPictures } from './moving-in-pictures.ts';
@@ -36,11 +36,11 @@ const SIZES = {
   phone: { width: 390, height: 844 },
 };
 const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name);
-type Look = (page: Page, scene: Scene) => Promise<void>;
+type Check = (page: Page, scene: Scene) => Promise<void>;
 
 const open = (path: string) => (page: Page) => openPage(page, path);
 
-const PICTURES: Record<string, Look> = {
+const PICTURES: Record<string, Check> = {
   overlay: async (page) => {
     await open('/')(page);
     await page.getByRole('dialog').waitFor();
@@ -133,14 +133,14 @@ const PICTURES: Record<string, Look> = {
       ...workspacePictures,
       ...movingInPictures,
       ...checkPictures,
-      ...goingBackPictures,
+      ...rewindPictures,
       ...limitPictures,
       ...rulePictures,
-      ...holdPictures,
+      ...pausePictures,
       ...machinePictures,
-    }).map(([name, look]): [string, Look] => [
+    }).map(([name, check]): [string, Check] => [
       name,
-      (page, { review }) => look(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),
+      (page, { review }) => check(page, (name) => (name === undefined ? stage(page, review) : tab(page, review, name))),
     ]),
   ),
   'stage-phases': (page, { running }) => tab(page, running, 'phases'),
@@ -293,7 +293,7 @@ async function type(page: Page, text: string): Promise<void> {
 }
 
 /** What changes the scene, and so comes last; each is seen with what came before it. */
-const LAST: Record<string, Look> = {
+const LAST: Record<string, Check> = {
   'completion-files': async (page, { review }) => {
     await stage(page, review);
     await type(page, 'Compare it with @');
@@ -350,8 +350,8 @@ async function spoil(origin: string, folder: string, { running, approval }: Scen
 const EARLY = ['empty', 'crowd', 'crowd-lanes', 'crowd-graph', 'crowd-table', 'crowd-sessions'];
 
 /** A board of 66 stages on a busy day, and its sessions. */
-async function crowd(page: Page): Promise<void> {
-  await showCrowd(page);
+async function manyStages(page: Page): Promise<void> {
+  await showManyStages(page);
   await everyWay(page, 'crowd', async () => {
     await open('/')(page);
     await alone(page);
@@ -435,13 +435,13 @@ try {
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await everyWay(page, 'empty', () => open('/')(page));
-  await crowd(page);
+  await manyStages(page);
   if (wanted.length === 0 || wanted.some((name) => !EARLY.includes(name))) {
     const scene = await makeScene(origin, model);
-    for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
+    for (const [name, check] of Object.entries(PICTURES)) await everyWay(page, name, () => check(page, scene));
     if (Object.keys(LAST).some(isWanted)) {
       await spoil(origin, folder, scene);
-      for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
+      for (const [name, check] of Object.entries(LAST)) await everyWay(page, name, () => check(page, scene));
       await page.getByText('It is not known').first().waitFor();
     }
     const unexpected = errors.filter((text) => !/503|409/.test(text)); // pictures show a start that fails, and a refusal

@@ -1,6 +1,6 @@
 import { OLDEST_CLAUDE } from '../tools/orchestrator/src/claude/program/claude-program.ts';
 import type { KnownVersion, KnownVersions } from '../tools/orchestrator/src/doctor/doctor.ts';
-import { claudePromises } from '../tools/orchestrator/src/doctor/promises.ts';
+import { compatibilityChecks } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
 import { markdownTable } from './markdown-table.ts';
 
@@ -9,7 +9,7 @@ export function versionsPage({ at, versions }: KnownVersions, pinned: string): s
   const rows = versions.map((found) => [
     found.version === pinned ? `**${found.version}** (pinned)` : found.version,
     found.date,
-    `${claudePromises.length - Object.keys({ ...found.broken, ...found.untried }).length} of ${claudePromises.length}`,
+    `${compatibilityChecks.length - Object.keys({ ...found.broken, ...found.untried }).length} of ${compatibilityChecks.length}`,
     missing(found),
     testsOf(found),
     shown(found),
@@ -39,7 +39,7 @@ ${reasons(versions)}
 
 /** What is missing, in the words that people see on a card. */
 function missing({ broken, untried, without }: KnownVersion): string {
-  const lacks = claudePromises.flatMap(({ id, lack }) => (id in broken ? [lack] : []));
+  const lacks = compatibilityChecks.flatMap(({ id, lack }) => (id in broken ? [lack] : []));
   const others = Object.keys(untried).length;
   const rest = others === 0 ? [] : [`${others} not tried because they depend on these`];
   return [...without, ...lacks, ...rest].join('; ') || 'nothing';
@@ -56,11 +56,11 @@ function shown({ version, broken, without }: KnownVersion): string {
 }
 
 function reasons(versions: readonly KnownVersion[]): string {
-  const told = versions.flatMap(({ version, broken, tests }) => {
+  const reported = versions.flatMap(({ version, broken, tests }) => {
     const lines = Object.entries(broken).map(([id, why]) => `- \`${id}\`: ${why}`);
     const failed = (tests?.failed ?? []).map((name) => `- test "${name}"`);
     const all = [...lines, ...failed];
     return all.length === 0 ? [] : [`${version}:\n\n${all.join('\n')}`];
   });
-  return told.length === 0 ? 'Every release above keeps every promise.' : told.join('\n\n');
+  return reported.length === 0 ? 'Every release above keeps every promise.' : reported.join('\n\n');
 }

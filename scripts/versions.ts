@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { missingFlags } from '../tools/orchestrator/src/claude/launch/arguments.ts';
 import { OLDEST_CLAUDE, readFlags } from '../tools/orchestrator/src/claude/program/claude-program.ts';
 import { type KnownVersion, KnownVersions, runHandshake } from '../tools/orchestrator/src/doctor/doctor.ts';
-import { claudePromises } from '../tools/orchestrator/src/doctor/promises.ts';
+import { compatibilityChecks } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
 import { versionsPage } from './versions-page.ts';
 
@@ -109,14 +109,14 @@ async function tryVersion(version: string, date: string): Promise<KnownVersion> 
   const path = process.env.PATH;
   const { signal } = new AbortController();
   const { checks } = await runHandshake({ claude, version, path, signal, limits: PATIENT });
-  const whyOf = (verdict: 'no' | 'untried') =>
+  const reasonOf = (verdict: 'no' | 'untried') =>
     Object.fromEntries(checks.flatMap((check) => (check.verdict === verdict ? [[check.id, check.why ?? '']] : [])));
   const home = mkdtempSync(join(tmpdir(), 'callboard-versions-'));
   const without = missingFlags(await readFlags(claude, { PATH: path ?? '', HOME: home }));
   rmSync(home, { recursive: true, force: true });
   const isSupported = compareVersions(version, OLDEST_CLAUDE) >= 0;
   const tests = values.tests && isSupported ? runTests(claude) : null;
-  return { version, date, broken: whyOf('no'), untried: whyOf('untried'), without, tests };
+  return { version, date, broken: reasonOf('no'), untried: reasonOf('untried'), without, tests };
 }
 
 function readFound(): KnownVersions {
@@ -125,10 +125,10 @@ function readFound(): KnownVersions {
 }
 
 /** Called after each release, so that results are kept even if the next one fails. */
-function keep(found: KnownVersion): void {
+function save(found: KnownVersion): void {
   const others = readFound().versions.filter(({ version }) => version !== found.version);
   const versions = [...others, found].sort((a, b) => compareVersions(b.version, a.version));
-  const promises = claudePromises.map(({ id }) => id);
+  const promises = compatibilityChecks.map(({ id }) => id);
   writeFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), promises, versions }, null, 2)}\n`);
   spawnSync('biome', ['format', '--write', file], { cwd: root, stdio: 'ignore' });
   writeFileSync(page, versionsPage(readFound(), pinned));
@@ -139,7 +139,7 @@ else {
   const times = publishedAt();
   for (const version of values.only?.split(',') ?? chosen(times)) {
     const found = await tryVersion(version, (times.get(version) ?? new Date().toISOString()).slice(0, 10));
-    keep(found);
+    save(found);
     const { broken, untried, tests } = found;
     const counts = `${Object.keys(broken).length} promises broken, ${Object.keys(untried).length} untried`;
     const ofTests = tests === null ? '' : `; tests: ${tests.passed} passed, ${tests.failed.length} failed`;

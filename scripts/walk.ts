@@ -81,8 +81,8 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const approved = await approve(page, take, () => callboard.model.release('ask'));
 
   const taken = await readTaken(recorded);
-  const atRest = new Set(namesOf([...sent.pageAtRest, ...between(taken, sent.restsAt, sent.sentAt)]));
-  const files = (ran: Ran[]) => sourcesOf(without(ran, atRest), (url) => scriptAndMap(board, url));
+  const idleNow = new Set(namesOf([...sent.pageAtRest, ...between(taken, sent.restsAt, sent.sentAt)]));
+  const files = (ran: Ran[]) => sourcesOf(without(ran, idleNow), (url) => scriptAndMap(board, url));
   return {
     approval: await files([
       ...between(taken, askedAt(taken, approved.releasedAt), approved.shownAt),
@@ -188,8 +188,10 @@ function without(ran: readonly Ran[], names: ReadonlySet<string>): Ran[] {
 
 /** Returns when the request line was read. */
 function askedAt(taken: readonly Taken[], from: number): number {
-  const told = taken.findIndex(({ at, step, of }) => at > from && step === 'frame sent' && of === 'approval_requested');
-  return found(taken.slice(0, told).findLast(({ step }) => step === 'lines read'));
+  const reported = taken.findIndex(
+    ({ at, step, of }) => at > from && step === 'frame sent' && of === 'approval_requested',
+  );
+  return found(taken.slice(0, reported).findLast(({ step }) => step === 'lines read'));
 }
 
 /** Returns when the line of a command was in the FIFO. */

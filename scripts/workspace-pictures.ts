@@ -15,7 +15,7 @@ const OUTPUT = [
 ].join('\n');
 
 /** Shows one stage of the scene with this before its start, and what ran in its worktree. */
-function lookOf(
+function appearanceOf(
   state: 'starting' | 'failed',
   code: TurnOutcome['code'],
   message: string,
@@ -211,10 +211,15 @@ async function terminalCommand(page: Page, show: Show): Promise<void> {
 
 /** What happens before Claude starts in a worktree, and what runs there, by the name of its picture. */
 export const workspacePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
-  'set-up-running': lookOf('starting', null, '', { state: 'running', exitCode: null, reason: null, endedAt: null }),
-  'set-up-failed': lookOf('failed', 'setup-failed', 'x', {}),
-  'set-up-not-agreed': lookOf('failed', 'settings-not-agreed', 'x', {}),
-  'set-up-no-fetch': lookOf(
+  'set-up-running': appearanceOf('starting', null, '', {
+    state: 'running',
+    exitCode: null,
+    reason: null,
+    endedAt: null,
+  }),
+  'set-up-failed': appearanceOf('failed', 'setup-failed', 'x', {}),
+  'set-up-not-agreed': appearanceOf('failed', 'settings-not-agreed', 'x', {}),
+  'set-up-no-fetch': appearanceOf(
     'failed',
     'fetch-failed',
     'The stage was not started, because nothing could be fetched first. git fetch origin failed:\nssh: Could not resolve hostname git.example.com: Name or service not known',

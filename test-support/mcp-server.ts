@@ -38,7 +38,7 @@ function serve({ mark, failsWhile, says, tools = [] }: McpServerOptions): void {
     process.exit(3);
   }
   const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-  const text = (words: string) => ({ content: [{ type: 'text', text: words }] });
+  const text = (text: string) => ({ content: [{ type: 'text', text }] });
   let asking: number | string | undefined;
   createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method, params, result } = JSON.parse(line);

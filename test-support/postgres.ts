@@ -132,7 +132,7 @@ export async function startStandby(
   ]);
   await giveToServer(folder);
   await promisify(execFile)(command, args, { cwd: folder, env: { ...process.env, PGPASSWORD: primary.password } });
-  await appendFile(join(folder, 'data', 'postgresql.conf'), linesOf(placeOf(folder, address.port, name)));
+  await appendFile(join(folder, 'data', 'postgresql.conf'), linesOf(locationOf(folder, address.port, name)));
   const server = serverIn(folder, address, 'standby', atEnd);
   await server.start();
   // Only now: without a standby, nothing could be committed.
@@ -204,7 +204,7 @@ async function initialise(folder: string, { port, password }: ServerAddress, set
   ]);
   await promisify(execFile)(command, args, { cwd: folder });
   const lines = [
-    ...placeOf(folder, port, 'primary'),
+    ...locationOf(folder, port, 'primary'),
     "listen_addresses = '127.0.0.1'",
     'fsync = off',
     'full_page_writes = off',
@@ -216,7 +216,7 @@ async function initialise(folder: string, { port, password }: ServerAddress, set
   await writeFile(join(data, 'postgresql.conf'), linesOf(lines));
 }
 
-const placeOf = (folder: string, port: number, name: string) => [
+const locationOf = (folder: string, port: number, name: string) => [
   `port = ${port}`,
   `unix_socket_directories = '${folder}'`,
   `cluster_name = '${name}'`,

@@ -1,6 +1,6 @@
 import { run } from '../tools/orchestrator/src/lib/processes/processes.ts';
 
-interface Place {
+interface Location {
   cwd?: string;
   /** The whole environment; by default that of this process as it is now. */
   env?: Readonly<Record<string, string | undefined>>;
@@ -10,7 +10,7 @@ interface Place {
 export async function runAndRead(
   command: string,
   args: readonly string[],
-  { cwd, env = process.env }: Place = {},
+  { cwd, env = process.env }: Location = {},
 ): Promise<string> {
   const set = Object.entries(env).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value]],

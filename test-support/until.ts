@@ -7,7 +7,7 @@ export const WAIT_MS = 15_000;
 
 /** How long after the first look it is looked again. The pause grows to the longest one: most looks ask a process or the disk. */
 const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 50;
 const SHOWN_CHARACTERS = 1_000;
 
 interface WaitOptions {
@@ -26,10 +26,10 @@ interface WaitOptions {
  */
 export async function until(
   what: string,
-  look: () => boolean | Promise<boolean>,
+  check: () => boolean | Promise<boolean>,
   options: WaitOptions = {},
 ): Promise<void> {
-  await poll(`until ${what}`, async () => ((await look()) ? { value: undefined } : null), options);
+  await poll(`until ${what}`, async () => ((await check()) ? { value: undefined } : null), options);
 }
 
 /**
@@ -38,7 +38,7 @@ export async function until(
  */
 export function eventually<T>(attempt: () => T | Promise<T>, options: Pick<WaitOptions, 'withinMs'> = {}): Promise<T> {
   let failure: unknown;
-  const look = async () => {
+  const check = async () => {
     try {
       return { value: await attempt() };
     } catch (error) {
@@ -46,7 +46,7 @@ export function eventually<T>(attempt: () => T | Promise<T>, options: Pick<WaitO
       return null;
     }
   };
-  return poll('until an attempt succeeds', look, { ...options, lastSeen: () => failure });
+  return poll('until an attempt succeeds', check, { ...options, lastSeen: () => failure });
 }
 
 /**
@@ -58,11 +58,11 @@ export function waitFor<T>(what: string, promise: Promise<T>, options: WaitOptio
   return limited(`for ${what}`, promise, options);
 }
 
-async function poll<T>(what: string, look: () => Promise<{ value: T } | null>, options: WaitOptions): Promise<T> {
+async function poll<T>(what: string, check: () => Promise<{ value: T } | null>, options: WaitOptions): Promise<T> {
   let isOver = false;
   const loop = async (): Promise<T> => {
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-      const found = await look();
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, MAX_PAUSE_MS)) {
+      const found = await check();
       if (found !== null) return found.value;
       if (isOver) throw new Error(`gave up waiting ${what}`);
       await sleep(options.everyMs ?? pause);

@@ -27,7 +27,7 @@ const Turned = z.looseObject({
 });
 
 /** Twenty sessions of one kind. */
-interface Crowd {
+interface ManyStages {
   /** Runs a turn in all of them, from no process to its end; resolves with how long that took, in ms. */
   turn(): Promise<number>;
   /** Ends their processes. */
@@ -47,12 +47,12 @@ it(`starts ${SESSIONS} sessions at once, beside as many raw processes`, { timeou
   const firstRaw = await raw.turn();
   await raw.end();
 
-  const ours = { crowd: callboard, times: [] as number[] };
-  const bare = { crowd: raw, times: [] as number[] };
+  const ours = { manyStages: callboard, times: [] as number[] };
+  const bare = { manyStages: raw, times: [] as number[] };
   for (let round = 0; round < ROUNDS; round++) {
-    for (const { crowd, times } of round % 2 === 0 ? [ours, bare] : [bare, ours]) {
-      times.push(await crowd.turn());
-      await crowd.end();
+    for (const { manyStages, times } of round % 2 === 0 ? [ours, bare] : [bare, ours]) {
+      times.push(await manyStages.turn());
+      await manyStages.end();
     }
   }
   const [ourMs, bareMs] = [figures(ours.times).medianMs, figures(bare.times).medianMs];
@@ -75,7 +75,7 @@ it(`starts ${SESSIONS} sessions at once, beside as many raw processes`, { timeou
 });
 
 /** Stages of Callboard. The first turn creates their worktrees; each later turn continues the conversation. */
-async function callboardCrowd(transport: Transport, origin: string): Promise<Crowd & { stageIds: StageId[] }> {
+async function callboardCrowd(transport: Transport, origin: string): Promise<ManyStages & { stageIds: StageId[] }> {
   const stageIds: StageId[] = [];
   const made = { projectId: ProjectId.parse('shop'), title: 'Starts', prompt: script };
   for (let n = 0; n < SESSIONS; n++) stageIds.push((await transport.command('create_stage', made)).stage.id);
@@ -113,7 +113,7 @@ async function callboardCrowd(transport: Transport, origin: string): Promise<Cro
 }
 
 /** Processes with nothing in between, started as Callboard starts its own, each with a worktree and a conversation. */
-function rawCrowd({ folder, repo }: Installation, launch: Omit<Launch, 'cwd'>, stageId: string): Crowd {
+function rawCrowd({ folder, repo }: Installation, launch: Omit<Launch, 'cwd'>, stageId: string): ManyStages {
   const sessions = Array.from({ length: SESSIONS }, (_, n) => ({ id: randomUUID(), cwd: join(folder, `raw-${n}`) }));
   let children: ReturnType<typeof spawn>[] = [];
   let isFirst = true;

@@ -6,7 +6,7 @@ import { describe, it } from 'vitest';
 import { postgresLack } from '../../test-support/postgres.ts';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { TOKEN } from '../chaos/machine.ts';
-import { openPlace, type Place } from '../chaos/place.ts';
+import { type Instance, openInstance } from '../chaos/place.ts';
 import { createRandom } from '../chaos/random.ts';
 import { cpuSeconds } from '../support/memory.ts';
 import { partPid } from '../support/processes.ts';
@@ -64,9 +64,9 @@ async function measure(machines: number, isShared: boolean): Promise<Measured> {
     const random = createRandom(1);
     const atEnd: AtEnd = (end) => void ends.push(end);
     const settings = { isEmulated: true, hasOwnNetworks: false, hasStandby: false, databaseSettings: DURABLE };
-    const place = await openPlace({ machines, isShared, random, atEnd, ...settings });
-    const transports = place.machines.map(({ door }) =>
-      createHttpTransport({ origin: `http://${door().host}`, token: TOKEN }),
+    const place = await openInstance({ machines, isShared, random, atEnd, ...settings });
+    const transports = place.machines.map(({ entry }) =>
+      createHttpTransport({ origin: `http://${entry().host}`, token: TOKEN }),
     );
     const stages = await startAll(place, transports);
     const pids = await serversOf(place);
@@ -85,7 +85,7 @@ async function measure(machines: number, isShared: boolean): Promise<Measured> {
   }
 }
 
-const serversOf = async ({ machines }: Place): Promise<number[]> => {
+const serversOf = async ({ machines }: Instance): Promise<number[]> => {
   const found = machines.flatMap((machine) =>
     (['orchestrator', 'web server'] as const).map((part) => partPid(machine.startedPid(), part)),
   );
@@ -95,11 +95,11 @@ const serversOf = async ({ machines }: Place): Promise<number[]> => {
 const sum = async (pids: readonly number[]): Promise<number> =>
   (await Promise.all(pids.map(cpuSeconds))).reduce((total, one) => total + one, 0);
 
-const commitsOf = async ({ database }: Place): Promise<number | null> =>
+const commitsOf = async ({ database }: Instance): Promise<number | null> =>
   database === null ? null : database.count('select "commit" from cluster_state');
 
 /** Starts the same number of sessions on each machine; resolves with them when they are idle. */
-async function startAll({ machines, database }: Place, transports: readonly Transport[]): Promise<StageId[][]> {
+async function startAll({ machines, database }: Instance, transports: readonly Transport[]): Promise<StageId[][]> {
   const all: StageId[][] = [];
   for (const [index, transport] of transports.entries()) {
     const stageIds: StageId[] = [];

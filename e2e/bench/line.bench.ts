@@ -38,10 +38,10 @@ it('measures how long a line of Claude takes until its event reaches a client', 
   await transport.command('start_stage', { stageId: stage.id });
   while ((await transport.command('get_transcript', { stageId: stage.id })).total < 2) await sleep(50);
 
-  let told = () => undefined as unknown;
+  let reported = () => undefined as unknown;
   const { seq } = await transport.command('get_board', {});
   const close = await openRawStream(running.origin, TOKEN, seq, ({ event }) => {
-    if (event === 'transcript-appended') told();
+    if (event === 'transcript-appended') reported();
   });
   onTestFinished(close);
   const launches = join(installation.dataDir, 'sessions', stage.id);
@@ -50,7 +50,7 @@ it('measures how long a line of Claude takes until its event reaches a client', 
   const took: number[] = [];
   for (let n = 0; n < LINES + DROPPED; n += 1) {
     const { promise, resolve } = Promise.withResolvers<number>();
-    told = () => resolve(performance.now());
+    reported = () => resolve(performance.now());
     appendFileSync(spool, line(n));
     const writtenAt = performance.now();
     const ms = (await promise) - writtenAt;

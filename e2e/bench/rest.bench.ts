@@ -26,12 +26,12 @@ it('measures what both servers use while nothing happens', { timeout: 300_000 },
     for (let n = before; n < sessions; n++) await startSession(transport);
     await untilIdle(transport);
     await sleep(SETTLED_MS);
-    measured.push(...(await atRest(running, sessions)));
+    measured.push(...(await idleNow(running, sessions)));
   }
   report('rest', measured);
 });
 
-async function atRest({ supervisor }: Running, sessions: number): Promise<Figure[]> {
+async function idleNow({ supervisor }: Running, sessions: number): Promise<Figure[]> {
   const servers = ['orchestrator', 'web server'] as const;
   const pids = await Promise.all(servers.map((server) => partPid(supervisor.pid ?? -1, server)));
   const account = createCpuAccount(pids.map((pid) => pid ?? -1));

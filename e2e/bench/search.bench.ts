@@ -4,7 +4,7 @@ import { StageId, TranscriptEntry } from '@callboard/contract';
 import { sampleProject, sampleStage } from '@callboard/contract/samples';
 import { it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test-support/temporary-folder.ts';
-import { nodeEdges } from '../../tools/orchestrator/src/lib/edges.ts';
+import { nodePlatform } from '../../tools/orchestrator/src/lib/edges.ts';
 import { parseTerms } from '../../tools/orchestrator/src/store/search/parse-terms.ts';
 import { openSqliteSearchIndex } from '../../tools/orchestrator/src/store/sqlite/search/sqlite-search-index.ts';
 import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite/sqlite-store.ts';
@@ -15,7 +15,7 @@ import { report } from './results.ts';
 
 const STAGES = 200;
 const ENTRIES = 100_000;
-const WORDS = 20_000;
+const TEXTS = 20_000;
 const SYLLABLES = 'ba ke di lo mu sta pre ri no fa ge tu vi ho ca je pla wi zu ser'.split(' ');
 /** One in every entry, one in some, rare ones, a phrase, beginnings, and two that never meet. */
 const QUERIES = [
@@ -29,7 +29,7 @@ const SCANS = 1;
 it('measures searches of 100,000 entries beside a scan of their texts', { timeout: 600_000 }, async () => {
   const folder = await temporaryFolder();
   const files = { store: join(folder, 'store.sqlite'), index: join(folder, 'search.sqlite') };
-  const store = await openSqliteStore(files.store, nodeEdges, silent);
+  const store = await openSqliteStore(files.store, nodePlatform, silent);
   await fill(store);
 
   const index = openSqliteSearchIndex({ files, store, log: silent, mayGrow: () => true, waitMs: 10, firstMs: 2_000 });
@@ -118,7 +118,7 @@ function words(seed: number, count: number): string {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
-  return Array.from({ length: count }, () => word(Math.floor(WORDS ** next()))).join(' ');
+  return Array.from({ length: count }, () => word(Math.floor(TEXTS ** next()))).join(' ');
 }
 
 /** A word for each number below 20 to the fourth power, in no order. */

@@ -3,7 +3,7 @@ import { sampleDecision, sampleProject, sampleRequest, sampleStage } from '@call
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { it, onTestFinished } from 'vitest';
 import { createDatabaseOn, type PostgresServer, postgresLack, startPostgres } from '../../test-support/postgres.ts';
-import { nodeEdges } from '../../tools/orchestrator/src/lib/edges.ts';
+import { nodePlatform } from '../../tools/orchestrator/src/lib/edges.ts';
 import { createConnect, type PgLink } from '../../tools/orchestrator/src/store/postgres/pg-link.ts';
 import { openPostgresStore } from '../../tools/orchestrator/src/store/postgres/postgres-store.ts';
 import type { Store } from '../../tools/orchestrator/src/store/store.ts';
@@ -24,13 +24,13 @@ it.skipIf(postgresLack !== '')(
   async () => {
     const server = await startPostgres(onTestFinished, DURABLE);
     const figures: Figure[] = [];
-    const onSqlite = await decisionsOn([(await openTestStore(nodeEdges, 'SQLite')).store]);
+    const onSqlite = await decisionsOn([(await openTestStore(nodePlatform, 'SQLite')).store]);
     figures.push(...figuresOf('SQLite', onSqlite));
     for (const count of [1, 2, 3]) {
       const address = parseDatabaseUrl(await createDatabaseOn(server.address));
       const stores: Store[] = [];
       for (let nth = 0; nth < count; nth++) {
-        const store = await openPostgresStore({ address, edges: nodeEdges, log: silent });
+        const store = await openPostgresStore({ address, platform: nodePlatform, log: silent });
         onTestFinished(store.close);
         stores.push(store);
       }

@@ -74,7 +74,7 @@ const OPENED = 'a row of the board is clicked -> last entry drawn';
 const HEAP_OPENED = 'heap when opened';
 const HEAP_ALL = 'heap with all loaded';
 
-interface Place {
+interface Instance {
   origin: string;
   stageId: string;
   title: string;
@@ -82,7 +82,7 @@ interface Place {
 }
 
 /** Medians in milliseconds, the number of elements in the page, and the heap in megabytes. */
-async function measure(page: Page, { origin, stageId, title, heapMb }: Place): Promise<Record<string, number>> {
+async function measure(page: Page, { origin, stageId, title, heapMb }: Instance): Promise<Record<string, number>> {
   const url = `${origin}/stages/${stageId}`;
   const timed = async (act: () => Promise<void>, shown: () => Promise<void>) => {
     const begun = performance.now();
@@ -148,12 +148,12 @@ async function openFromBoard(page: Page, title: string): Promise<number> {
         const link = [...document.querySelectorAll<HTMLElement>('[data-card]')].find((a) => a.textContent === title);
         const begun = performance.now();
         link?.click();
-        const look = () => {
+        const check = () => {
           const rows = document.querySelectorAll('[aria-label="Transcript"] [data-index]');
-          if (![...rows].some((row) => row.textContent?.includes(last))) return void requestAnimationFrame(look);
+          if (![...rows].some((row) => row.textContent?.includes(last))) return void requestAnimationFrame(check);
           requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - begun))); // after the paint
         };
-        look();
+        check();
       }),
     [title, LAST] as const,
   );

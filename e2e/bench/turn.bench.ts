@@ -13,7 +13,7 @@ import { run } from '../support/processes.ts';
 import { report } from './results.ts';
 import { startRaw, startRelay } from './turn/baselines.ts';
 import { startCallboardPartner } from './turn/callboard.ts';
-import { createCpuAccount, whenAtRest } from './turn/cpu.ts';
+import { createCpuAccount, whenIdle } from './turn/cpu.ts';
 import { clickFigures, costFigures, sharedFigures, type Turns, turnFigures } from './turn/figures.ts';
 import { startOnFiles } from './turn/files.ts';
 import { type Partner, permissionTurn, type Turn } from './turn/partner.ts';
@@ -125,7 +125,7 @@ async function takeTurns(
       await cpu.begin();
       const turn = await permissionTurn(partner, n);
       await sleep(name === 'callboard' || name === 'postgres' ? LONG_PAUSE_MS : PAUSE_MS);
-      await whenAtRest(pids);
+      await whenIdle(pids);
       if (n < DROPPED) continue;
       turns[name].push(turn);
       await cpu.end(name === 'callboard' ? 'work' : 'rest'); // Callboard rests while the others work

@@ -15,7 +15,7 @@ export interface Account {
   doubled: string[];
 }
 
-export interface AccountParts {
+export interface AccountDeps {
   /** Of all machines. A stage has run on one of them. */
   installations: readonly Installation[];
   transport: Transport;
@@ -33,11 +33,11 @@ export interface AccountParts {
 }
 
 /** Compares what people did with what the model was told, what the tools did, and what Callboard reports about it. */
-export async function account(parts: AccountParts): Promise<Account> {
-  const { installations, ledger, stages, runsMayBeMissing, losses } = parts;
+export async function account(deps: AccountDeps): Promise<Account> {
+  const { installations, ledger, stages, runsMayBeMissing, losses } = deps;
   const result: Account = { lost: [], doubled: [] };
-  const emulated = parts.isEmulated ? await readEmulated(installations) : null;
-  const decisions = await decisionLog(parts);
+  const emulated = deps.isEmulated ? await readEmulated(installations) : null;
+  const decisions = await decisionLog(deps);
   for (const stageId of stages) {
     const lostTimes = losses.get(stageId) ?? 0;
     const count = createCount(result, 1 + lostTimes);
@@ -45,11 +45,11 @@ export async function account(parts: AccountParts): Promise<Account> {
     const said = ledger.messages.filter((message) => message.stageId === stageId);
     const names = said.map(({ text }) => nameIn(text));
     const heard =
-      emulated?.(stageId, lostTimes > 0) ?? installations.map((one) => toldToModel(one, names, lostTimes > 0));
+      emulated?.(stageId, lostTimes > 0) ?? installations.map((one) => sentToModel(one, names, lostTimes > 0));
     for (const [index, name] of names.entries()) {
       count(
         `message ${name}`,
-        heard.map((texts) => mostIn(texts, `<${name}>`)),
+        heard.map((texts) => maxIn(texts, `<${name}>`)),
         false,
       );
       // Keeps the text before each occurrence, since a failing run is hard to repeat.
@@ -91,7 +91,7 @@ function accountDecisions(result: Account, ledger: Ledger, decisions: readonly D
 }
 
 /** How often a name occurs in the text that has it most often. */
-const mostIn = (texts: readonly string[], name: string): number =>
+const maxIn = (texts: readonly string[], name: string): number =>
   texts.reduce((most, text) => Math.max(most, text.split(name).length - 1), 0);
 
 /** The names of all tool runs of a stage in each worktree that it has had, those in the trash included. */
@@ -113,7 +113,7 @@ function wasAllowed(name: string, { decisions }: Ledger, log: readonly Decision[
   });
 }
 
-async function decisionLog({ transport, signal }: AccountParts): Promise<Decision[]> {
+async function decisionLog({ transport, signal }: AccountDeps): Promise<Decision[]> {
   const all: Decision[] = [];
   for (let before: string | undefined; ; ) {
     const page = await insist(signal, () => transport.command('get_decisions', { limit: 500, before }));
@@ -127,10 +127,10 @@ async function decisionLog({ transport, signal }: AccountParts): Promise<Decisio
  * The newest request that contains one of these messages contains the whole conversation.
  * @param isEach every such request, since there may have been several conversations
  */
-function toldToModel({ model }: Installation, names: string[], isEach: boolean): string[] {
+function sentToModel({ model }: Installation, names: string[], isEach: boolean): string[] {
   const texts = model.requests.filter(({ subagent }) => !subagent).map(({ messages }) => JSON.stringify(messages));
-  const told = texts.filter((text) => names.some((name) => text.includes(`<${name}>`)));
-  return isEach ? told : told.slice(-1);
+  const reported = texts.filter((text) => names.some((name) => text.includes(`<${name}>`)));
+  return isEach ? reported : reported.slice(-1);
 }
 
 async function readEmulated(installations: readonly Installation[]) {
@@ -139,7 +139,7 @@ async function readEmulated(installations: readonly Installation[]) {
   const all = await Promise.all(conversations);
   return (stageId: StageId, isEach: boolean): string[][] =>
     all.map((ofOne) => {
-      const told = ofOne.filter(({ cwd }) => isOf(basename(cwd), stageId)).map(({ texts }) => texts.join('\n'));
-      return isEach ? told : [told.join('\n')];
+      const reported = ofOne.filter(({ cwd }) => isOf(basename(cwd), stageId)).map(({ texts }) => texts.join('\n'));
+      return isEach ? reported : [reported.join('\n')];
     });
 }

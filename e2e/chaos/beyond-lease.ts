@@ -21,14 +21,14 @@ export interface CutOff {
   signal: AbortSignal;
 }
 
-const LOOK_EVERY_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 /** How long it stays away after its lease has run out, or after it was declared lost. */
 const LATER_MS = 8_000;
 
 /** Lets a machine come back some time after everybody has seen that its lease has run out. */
 export async function outliveLease(cutOff: CutOff): Promise<void> {
   await seenAs('unreachable', cutOff);
-  await comeBack(cutOff);
+  await recover(cutOff);
 }
 
 /**
@@ -49,7 +49,7 @@ export async function loseMachine(cutOff: CutOff): Promise<void> {
     }
     break;
   }
-  await comeBack(cutOff);
+  await recover(cutOff);
 }
 
 /** Returns false if the machine answers after all. A reply may be lost, and then it is lost already. */
@@ -64,7 +64,7 @@ async function declare(cutOff: CutOff, machineId: MachineView['id']): Promise<bo
   }
 }
 
-async function comeBack(cutOff: CutOff): Promise<void> {
+async function recover(cutOff: CutOff): Promise<void> {
   const { link, own, random, signal } = cutOff;
   await sleep(random.between(0, LATER_MS), undefined, { signal });
   link.unblock();
@@ -76,7 +76,7 @@ async function seenAs(state: MachineView['state'], cutOff: CutOff): Promise<Mach
   for (;;) {
     const seen = await stateOf(cutOff);
     if (seen.state === state) return seen;
-    await sleep(LOOK_EVERY_MS, undefined, { signal: cutOff.signal });
+    await sleep(CHECK_INTERVAL_MS, undefined, { signal: cutOff.signal });
   }
 }
 

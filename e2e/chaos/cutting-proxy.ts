@@ -7,37 +7,37 @@ import type { Random } from './random.ts';
 export interface CuttingProxy {
   readonly origin: string;
   /** Where connections lead from now on: each to one of the doors, as a balancer without memory does it. */
-  leadTo(...doors: [Door, ...Door[]]): void;
+  leadTo(...entries: [ProxyEntry, ...ProxyEntry[]]): void;
   /** Cuts one open connection at random; returns false if there is none. */
   cutOne(): boolean;
   close(): Promise<void>;
 }
 
 /** Where a web server is reached from here, and the address under which it answers. */
-export interface Door {
+export interface ProxyEntry {
   readonly connect: NetConnectOpts;
   readonly host: string;
 }
 
 /** The door of a server that listens here. */
-export function doorOf(origin: string): Door {
+export function entryOf(origin: string): ProxyEntry {
   const { hostname, port, host } = new URL(origin);
   return { connect: { host: hostname, port: Number(port) }, host };
 }
 
 /** One in this many connections is cut automatically after some bytes of its answers. */
 const ONE_IN = 40;
-const LONGEST_BYTES = 3_000;
+const MAX_BYTES_LENGTH = 3_000;
 
 export async function createCuttingProxy(random: Random): Promise<CuttingProxy> {
-  let doors: readonly [Door, ...Door[]] | undefined;
+  let entries: readonly [ProxyEntry, ...ProxyEntry[]] | undefined;
   const open = new Map<Socket, Socket>();
   const server = createServer({ noDelay: true }, (client) => {
-    if (doors === undefined) return void client.destroy();
-    const door = random.pick(doors);
-    const upstream = connect({ ...door.connect, noDelay: true });
+    if (entries === undefined) return void client.destroy();
+    const entry = random.pick(entries);
+    const upstream = connect({ ...entry.connect, noDelay: true });
     open.set(client, upstream);
-    let left = random.between(1, ONE_IN) === 1 ? random.between(1, LONGEST_BYTES) : Number.POSITIVE_INFINITY;
+    let left = random.between(1, ONE_IN) === 1 ? random.between(1, MAX_BYTES_LENGTH) : Number.POSITIVE_INFINITY;
     const end = () => {
       open.delete(client);
       client.destroy();
@@ -52,7 +52,7 @@ export async function createCuttingProxy(random: Random): Promise<CuttingProxy> 
     // The board answers only under its own address. A request's head comes in one piece: it is small.
     const readdressed = new Transform({
       transform: (bytes: Buffer, _encoding, done) =>
-        done(null, Buffer.from(bytes.toString('latin1').replace(ownHost, `host: ${door.host}`), 'latin1')),
+        done(null, Buffer.from(bytes.toString('latin1').replace(ownHost, `host: ${entry.host}`), 'latin1')),
     });
     client.pipe(readdressed).pipe(upstream);
     upstream.pipe(client);
@@ -66,7 +66,7 @@ export async function createCuttingProxy(random: Random): Promise<CuttingProxy> 
   return {
     origin: `http://127.0.0.1:${port}`,
     leadTo(...others) {
-      doors = others;
+      entries = others;
     },
     cutOne() {
       const [first, ...others] = [...open];

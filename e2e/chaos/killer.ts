@@ -75,7 +75,7 @@ export async function kill(target: Target, options: KillOptions): Promise<Killed
 /** Things that are away for a time, and come back by themselves. */
 interface Outages {
   /** Takes something away for a random time; returns false if it is away already. */
-  begin(what: object, takeAway: () => void | Promise<void>, bringBack: () => void | Promise<void>): Promise<boolean>;
+  begin(what: object, removeAway: () => void | Promise<void>, restart: () => void | Promise<void>): Promise<boolean>;
   /** Cuts a link until `live` is over; returns false if it is away already, or if another one is away for so long. */
   beginLong(link: Link, how: Cut, live: () => Promise<void>): boolean;
   /** Resolves when everything is back. @throws what could not be brought back */
@@ -88,17 +88,17 @@ function createOutages({ random, outageMs, signal }: KillOptions): Outages {
   const away = new Map<object, Promise<void>>();
   const failures: unknown[] = [];
   let isLongAway = false;
-  const keepAway = (what: object, coming: Promise<void>) => {
+  const keepApart = (what: object, coming: Promise<void>) => {
     const back = coming.catch((error: unknown) => void failures.push(error)).finally(() => away.delete(what));
     away.set(what, back);
   };
   return {
-    async begin(what, takeAway, bringBack) {
+    async begin(what, removeAway, restart) {
       if (away.has(what)) return false;
       const ms = 50 + random.next() ** 3 * outageMs;
-      await takeAway();
+      await removeAway();
       const timeUp = sleep(ms, undefined, { signal }).catch(() => undefined); // the time is up: everything comes back
-      keepAway(what, timeUp.then(bringBack));
+      keepApart(what, timeUp.then(restart));
       return true;
     },
     beginLong(link, how, live) {
@@ -109,7 +109,7 @@ function createOutages({ random, outageMs, signal }: KillOptions): Outages {
         link.unblock();
         isLongAway = false;
       });
-      keepAway(link, over);
+      keepApart(link, over);
       return true;
     },
     async end() {

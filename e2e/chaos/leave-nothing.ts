@@ -8,7 +8,7 @@ import { until } from '../../test-support/until.ts';
 import { claudePids } from '../support/processes.ts';
 import type { Losses } from './beyond-lease.ts';
 import { insist } from './people.ts';
-import type { Place } from './place.ts';
+import type { Instance } from './place.ts';
 import { isOf, worktreesOf } from './worktrees.ts';
 
 /**
@@ -16,7 +16,7 @@ import { isOf, worktreesOf } from './worktrees.ts';
  * by its installation once more, when the test is over. @returns what was left, in words
  */
 export async function leaveNothing(
-  place: Place,
+  location: Instance,
   { transport, losses }: { transport: Transport; losses: Losses },
   stages: readonly StageId[],
   signal: AbortSignal,
@@ -24,36 +24,36 @@ export async function leaveNothing(
   const left: string[] = [];
   const { pending } = await insist(signal, () => transport.command('get_pending', {}));
   left.push(...pending.map(({ requestId }) => `the open request ${requestId}`));
-  for (const stageId of stages) left.push(...(await prepareWorktrees(place, losses, stageId)));
+  for (const stageId of stages) left.push(...(await prepareWorktrees(location, losses, stageId)));
   // Beside each other, as many as there are people at the board: one after another, six hundred take longer than all before.
   const said = new Map<StageId, string>();
   const remove = async (stageId: StageId) => void said.set(stageId, await removeStage(transport, stageId, signal));
   await Promise.all(stages.map(remove));
-  const { stages: kept } = await insist(signal, () => transport.command('get_board', {}));
-  left.push(...kept.flatMap(({ id }) => (stages.includes(id) ? [`the stage ${id}`] : [])));
-  for (const machine of place.machines) {
+  const { stages: saved } = await insist(signal, () => transport.command('get_board', {}));
+  left.push(...saved.flatMap(({ id }) => (stages.includes(id) ? [`the stage ${id}`] : [])));
+  for (const machine of location.machines) {
     const { installation, name } = machine;
     for (const pid of await claudePids(installation.folder)) left.push(`on ${name}: the process ${pid}`);
     for (const path of await worktreesLeft(installation.repo)) {
       const ofStage = [...said].find(([stageId]) => isOf(basename(path), stageId));
-      const rows = (await place.database?.lines('select document from former_worktrees')) ?? [];
+      const rows = (await location.database?.lines('select document from former_worktrees')) ?? [];
       const known = rows.filter((row) => row.includes(path)).join(' ');
       left.push(`on ${name}: the worktree ${path}. At its removal: ${ofStage?.[1]}. As a former one: ${known}`);
     }
     await machine.stop();
   }
-  return [...left, ...(await leftInDatabase(place))];
+  return [...left, ...(await leftInDatabase(location))];
 }
 
 /** A machine that was lost takes its old worktrees away when it hears that their stages are gone. */
 async function worktreesLeft(repo: string): Promise<string[]> {
   let paths: string[] = [];
-  const look = async () => {
+  const check = async () => {
     const worktrees = await git(repo, 'worktree', 'list', '--porcelain');
     paths = [...worktrees.matchAll(/^worktree (.+)$/gm)].flatMap(([, path = '']) => (path === repo ? [] : path));
     return paths.length === 0;
   };
-  await until('all worktrees are gone', look, { withinMs: TAKING_MS }).catch(() => undefined); // the caller names them
+  await until('all worktrees are gone', check, { withinMs: TAKING_MS }).catch(() => undefined); // the caller names them
   return paths;
 }
 
@@ -64,7 +64,7 @@ const TAKING_MS = 60_000;
  * Makes the worktrees of a stage fit to be removed with it: what is in no commit would keep one. A machine that was lost has its
  * old worktree until it has heard that the stage went on elsewhere. @returns what was wrong, in words
  */
-async function prepareWorktrees({ machines }: Place, losses: Losses, stageId: StageId): Promise<string[]> {
+async function prepareWorktrees({ machines }: Instance, losses: Losses, stageId: StageId): Promise<string[]> {
   const found = await Promise.all(machines.map(({ installation }) => worktreesOf(installation, stageId)));
   const paths = found.flat();
   const most = 1 + (losses.get(stageId) ?? 0);
@@ -90,14 +90,14 @@ async function removeStage(transport: Transport, stageId: StageId, signal: Abort
 }
 
 /** Everybody has gone: no connection, no transaction and no command may wait there, and no number of an event be missing. */
-async function leftInDatabase({ database }: Place): Promise<string[]> {
+async function leftInDatabase({ database }: Instance): Promise<string[]> {
   if (database === null) return [];
   let connections: string[] = [];
-  const look = async () => {
+  const check = async () => {
     connections = await database.lines(CONNECTIONS);
     return connections.length === 0;
   };
-  await until('nobody is connected', look, { withinMs: PARTING_MS }).catch(() => undefined); // the caller names them
+  await until('nobody is connected', check, { withinMs: PARTING_MS }).catch(() => undefined); // the caller names them
   const left = connections.map((what) => `a connection to the database: ${what}`);
   const counts = {
     'open launches': 'select count(*) from launches where ended_at is null',

@@ -5,7 +5,7 @@ import { freePort } from '../../test-support/free-port.ts';
 import { git } from '../../test-support/git.ts';
 import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { type Installation, install, ofClone, type Running } from '../support/callboard.ts';
-import { type Door, doorOf } from './cutting-proxy.ts';
+import { entryOf, type ProxyEntry } from './cutting-proxy.ts';
 import { createLinkProxy, type LinkProxy } from './link-proxy.ts';
 import { makeNamespace, type Namespace } from './namespaces.ts';
 import type { Random } from './random.ts';
@@ -28,7 +28,7 @@ export interface Machine {
   /** Starts Callboard; again after its supervisor was killed. */
   start(): Promise<void>;
   /** Where its web server is now. */
-  door(): Door;
+  entry(): ProxyEntry;
   stop(): Promise<void>;
 }
 
@@ -101,10 +101,10 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
       const more = database === null ? [] : [...ports, '--trust-shared-store'];
       running = await installation.start(namespace === null ? 0 : PORT_IN_NAMESPACE, within(namespace), more);
     },
-    door() {
+    entry() {
       if (running === undefined) throw new Error(`${name} was not started`);
-      const door = doorOf(running.origin);
-      return namespace === null ? door : { ...door, connect: { path: socket } };
+      const entry = entryOf(running.origin);
+      return namespace === null ? entry : { ...entry, connect: { path: socket } };
     },
     stop: async () => running?.stop(),
   };

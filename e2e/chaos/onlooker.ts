@@ -17,7 +17,7 @@ export interface Onlooker {
  * Watches until the signal aborts; no event may be missing or come twice.
  * @param mayResync whether the numbers may begin anew, as when the database was killed with commits that nobody had waited for
  */
-export async function lookOn(transport: Transport, signal: AbortSignal, mayResync = false): Promise<Onlooker> {
+export async function checkOn(transport: Transport, signal: AbortSignal, mayResync = false): Promise<Onlooker> {
   const load = () => insist(signal, () => transport.command('get_board', {}));
   const wrong: string[] = [];
   let board: BoardView = await load();
@@ -26,7 +26,7 @@ export async function lookOn(transport: Transport, signal: AbortSignal, mayResyn
   /** The board that was loaded after a resync knows these. */
   let known = 0;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     for await (const item of transport.events({ since: board.seq }, signal)) {
       if (item.type === 'resync') {
         if (!mayResync) wrong.push('a resync, though nothing was pruned');
@@ -41,8 +41,8 @@ export async function lookOn(transport: Transport, signal: AbortSignal, mayResyn
     }
   }
 
-  const looking = look();
-  looking.catch((error: unknown) => wrong.push(`the stream failed: ${String(error)}`));
+  const watching = check();
+  watching.catch((error: unknown) => wrong.push(`the stream failed: ${String(error)}`));
   return {
     events: () => events,
     pieces: (stageId) => pieces.get(stageId) ?? 0,

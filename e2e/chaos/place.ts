@@ -6,7 +6,7 @@ import { canMakeNamespaces } from './namespaces.ts';
 import type { Random } from './random.ts';
 import { openServers } from './servers.ts';
 
-export interface PlaceOptions {
+export interface LocationOptions {
   machines: number;
   /** Whether the store is on PostgreSQL; more than one machine needs it. */
   isShared: boolean;
@@ -23,7 +23,7 @@ export interface PlaceOptions {
 }
 
 /** Where the chaos takes place: machines that run, and the database that they share. */
-export interface Place {
+export interface Instance {
   readonly machines: readonly [Machine, ...Machine[]];
   readonly database: Database | null;
   /** How links are cut. */
@@ -46,7 +46,7 @@ export interface Database extends Pick<PostgresServer, 'start' | 'stop'> {
 }
 
 /** Starts everything, one machine after the other. */
-export async function openPlace(options: PlaceOptions): Promise<Place> {
+export async function openInstance(options: LocationOptions): Promise<Instance> {
   const { machines: count, isShared, hasOwnNetworks, databaseSettings: settings } = options;
   const hasNamespace = isShared && hasOwnNetworks && canMakeNamespaces();
   const opened = isShared ? await openServers({ ...options, settings, machines: count }) : null;

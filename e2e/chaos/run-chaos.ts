@@ -9,11 +9,11 @@ import type { Losses } from './beyond-lease.ts';
 import { createCuttingProxy } from './cutting-proxy.ts';
 import { type Killed, kill, STANDBY_VICTIMS, type Target, type Victims } from './killer.ts';
 import { leaveNothing } from './leave-nothing.ts';
-import { hearEachMachine } from './live-text.ts';
+import { waitForEachMachine } from './live-text.ts';
 import { TOKEN } from './machine.ts';
-import { lookOn, type Onlooker } from './onlooker.ts';
+import { checkOn, type Onlooker } from './onlooker.ts';
 import { answerAll, atMost, insist, type Ledger, say } from './people.ts';
-import { openPlace, type Place } from './place.ts';
+import { type Instance, openInstance } from './place.ts';
 import { createRandom, type Random } from './random.ts';
 
 export interface ChaosOptions {
@@ -37,7 +37,7 @@ export interface ChaosOptions {
 
 export interface ChaosResult extends Account {
   killed: Killed;
-  network: Place['network'];
+  network: Instance['network'];
   decisions: number;
   messages: number;
   /** How often a stage was taken from a machine that was declared lost. */
@@ -52,9 +52,9 @@ export interface ChaosResult extends Account {
 }
 
 const PEOPLE = 12;
-const LONGEST_PAUSE_MS = 900;
+const MAX_PAUSE_MS = 900;
 /** How many stages the onlookers watch, which has their live text sent from machine to machine. */
-const MOST_WATCHED = 12;
+const MAX_WATCHED = 12;
 
 /**
  * Lets people work at the board while parts of it are killed and connections are cut, and compares the ledger of what they
@@ -68,7 +68,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     for (const end of ends.toReversed()) await end();
   });
   const atEnd: AtEnd = (end) => void ends.push(end);
-  const place = await openPlace({
+  const place = await openInstance({
     machines: sharedBy ?? 1,
     isShared: sharedBy !== null,
     isEmulated,
@@ -78,14 +78,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     databaseSettings: [],
     hasStandby: victims.some((victim) => STANDBY_VICTIMS.some((one) => one === victim)),
   });
-  const doors = await openDoors(place, random, atEnd);
+  const entries = await openEntries(place, random, atEnd);
   const failed = new AbortController();
   const signal = AbortSignal.any([AbortSignal.timeout(options.timeoutMs), failed.signal]);
   const done = new AbortController();
   atEnd(() => done.abort());
-  const transport = atMost(PEOPLE, doors.transport);
+  const transport = atMost(PEOPLE, entries.transport);
   const ledger: Ledger = { decisions: new Map(), messages: [] };
-  const onlookers = await lookOnEverywhere(place, doors, AbortSignal.any([signal, done.signal]));
+  const onlookers = await checkEverywhere(place, entries, AbortSignal.any([signal, done.signal]));
   const answering = answerAll(transport, ledger, done.signal, signal);
   answering.catch((error: unknown) => failed.abort(error)); // without answers, nothing would come to rest
   const began = performance.now();
@@ -96,19 +96,25 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const talkers = { transport, ledger, random, signal };
   for (const stageId of stages) await untilQuiet(talkers, stageId);
   reached('every stage has had its first turn');
-  const watched = stages.slice(0, MOST_WATCHED);
+  const watched = stages.slice(0, MAX_WATCHED);
   // Not through any web server in turn: only the one that has a stream can be told what it watches.
-  for (const one of doors.each) await insist(signal, () => one.command('watch', { stageIds: watched }));
+  for (const one of entries.each) await insist(signal, () => one.command('watch', { stageIds: watched }));
   const losses: Losses = new Map();
-  const { transport: any, each } = doors;
-  const target = { ...place, cutConnection: doors.cutOne, onMoved: doors.lead, transport: any, each } satisfies Target;
-  const killing = kill(target, { victims, losses, times, pauseMs: LONGEST_PAUSE_MS, outageMs, random, signal });
+  const { transport: any, each } = entries;
+  const target = {
+    ...place,
+    cutConnection: entries.cutOne,
+    onMoved: entries.lead,
+    transport: any,
+    each,
+  } satisfies Target;
+  const killing = kill(target, { victims, losses, times, pauseMs: MAX_PAUSE_MS, outageMs, random, signal });
   const talking = Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
   const [killed] = await Promise.all([killing, talking]);
   reached('all has been said and struck');
   for (const stageId of stages) await untilQuiet(talkers, stageId);
   reached('all is quiet');
-  const unheard = await hearEachMachine(talkers, onlookers.slice(-doors.each.length), watched);
+  const unheard = await waitForEachMachine(talkers, onlookers.slice(-entries.each.length), watched);
   for (const stageId of watched) await untilQuiet(talkers, stageId);
   const alarms = await alarmsOf(transport, stages, signal);
   const wrongEvents = (await Promise.all(onlookers.map(({ compare }) => compare(signal)))).flat();
@@ -144,7 +150,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 /** The ways of the people and the onlookers to the web servers. */
-interface Doors {
+interface ProxyEntries {
   /** Through any web server, another one for each connection. */
   transport: Transport;
   /** Through the web server of each machine. */
@@ -154,7 +160,7 @@ interface Doors {
   lead: () => void;
 }
 
-async function openDoors({ machines }: Place, random: Random, atEnd: AtEnd): Promise<Doors> {
+async function openEntries({ machines }: Instance, random: Random, atEnd: AtEnd): Promise<ProxyEntries> {
   const open = async () => {
     const proxy = await createCuttingProxy(random);
     atEnd(proxy.close);
@@ -164,8 +170,8 @@ async function openDoors({ machines }: Place, random: Random, atEnd: AtEnd): Pro
   const each = await Promise.all(machines.length > 1 ? machines.map(open) : []);
   const lead = () => {
     const [first, ...others] = machines;
-    any.leadTo(first.door(), ...others.map(({ door }) => door()));
-    for (const [index, proxy] of each.entries()) proxy.leadTo((machines[index] ?? first).door());
+    any.leadTo(first.entry(), ...others.map(({ entry }) => entry()));
+    for (const [index, proxy] of each.entries()) proxy.leadTo((machines[index] ?? first).entry());
   };
   lead();
   const transportOf = ({ origin }: { origin: string }) => createHttpTransport({ origin, token: TOKEN });
@@ -173,16 +179,16 @@ async function openDoors({ machines }: Place, random: Random, atEnd: AtEnd): Pro
   return { transport: transportOf(any), each: each.map(transportOf), cutOne, lead };
 }
 
-function lookOnEverywhere({ database }: Place, doors: Doors, signal: AbortSignal): Promise<Onlooker[]> {
+function checkEverywhere({ database }: Instance, entries: ProxyEntries, signal: AbortSignal): Promise<Onlooker[]> {
   const mayResync = database !== null;
-  return Promise.all([doors.transport, ...doors.each].map((transport) => lookOn(transport, signal, mayResync)));
+  return Promise.all([entries.transport, ...entries.each].map((transport) => checkOn(transport, signal, mayResync)));
 }
 
 /** Two of three stages are pinned, so that each machine has some; the others go where there is room. */
 async function startStages(
   { transport, random, signal }: Omit<Talkers, 'ledger'>,
   count: number,
-  { machines, database }: Place,
+  { machines, database }: Instance,
 ): Promise<StageId[]> {
   const ids: StageId[] = [];
   for (let n = 0; n < count; n++) {

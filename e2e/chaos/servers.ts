@@ -76,7 +76,7 @@ export async function openServers({ settings, hasStandby, machines, random, atEn
   }
 
   /** The server that was replaced is back for a time, and takes writes that wait for nobody. Callboard must not use it. */
-  async function comeBackUnasked(old: PostgresServer, signal: AbortSignal): Promise<void> {
+  async function recoverAutomatically(old: PostgresServer, signal: AbortSignal): Promise<void> {
     const settingsOfOld = join(old.address.socketFolder, 'data', 'postgresql.auto.conf');
     await appendFile(settingsOfOld, "synchronous_standby_names = ''\n");
     await old.start();
@@ -92,7 +92,7 @@ export async function openServers({ settings, hasStandby, machines, random, atEn
     const old = current;
     await standby.promote();
     current = standby;
-    if (random.between(1, 2) === 1 && (await haveAllMoved(signal))) await comeBackUnasked(old, signal);
+    if (random.between(1, 2) === 1 && (await haveAllMoved(signal))) await recoverAutomatically(old, signal);
     standby = await startStandby(current, atEnd, { port: old.address.port });
   }
 

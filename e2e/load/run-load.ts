@@ -72,7 +72,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       while (reader.seq() < seq && reader.wrong.length === 0) await sleep(20, undefined, { signal });
       wrong.push(...reader.wrong);
     }
-    const returned = await comeBack(transport, slow, { since, newest: seq }, reading);
+    const returned = await recover(transport, slow, { since, newest: seq }, reading);
     const { cutOff } = returned;
     return { samples, seconds, events: seq - since, cutOff, wrong: [...wrong, ...returned.wrong] };
   } finally {
@@ -119,7 +119,7 @@ async function sampleUntilIdle(
  * Each client reads the rest of its stream, and then the missing events by replay: without a gap, and nothing twice.
  * @returns how many had been cut off, and what was wrong, in words
  */
-async function comeBack(
+async function recover(
   transport: Transport,
   clients: readonly SlowClient[],
   { since, newest }: { since: number; newest: number },

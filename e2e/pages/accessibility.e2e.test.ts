@@ -261,7 +261,7 @@ it('violates no WCAG 2.2 AA rule that axe checks: every page in the light scheme
   const found = await findings(page, 'the empty board');
   await leaveSandbox(origin, 'shop');
   const scene = await makeScene(origin, model, ALL);
-  const look = async (name: string) => {
+  const check = async (name: string) => {
     const isDark = DARK.includes(name) || ALL;
     const within = ALL ? undefined : LAYERS[name];
     for (const colorScheme of isDark ? (['light', 'dark'] as const) : (['light'] as const)) {
@@ -274,10 +274,10 @@ it('violates no WCAG 2.2 AA rule that axe checks: every page in the light scheme
   for (const [name, show] of Object.entries(STATES)) {
     if (VARIANTS.includes(name) && !ALL) continue;
     await show(page, scene);
-    await look(name);
+    await check(name);
   }
   await holdQueue(page, origin, scene.running);
-  await look('a queue that is held');
+  await check('a queue that is held');
   expect(found).toEqual([]);
   expect(errors).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openOwnDesk } from '../support/desk.ts';
+import { openOwnBoard } from '../support/desk.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const exact = (name: string) => ({ name, exact: true });
@@ -26,12 +26,12 @@ function inEveryPage(): void {
 
 type Seen = typeof globalThis & { shownNotifications: string[]; setVisibility: (to: string) => void };
 
-const look = (page: Page, to: 'visible' | 'hidden') =>
+const check = (page: Page, to: 'visible' | 'hidden') =>
   page.evaluate((visibility) => (globalThis as Seen).setVisibility(visibility), to);
 const shown = (page: Page) => page.evaluate(() => (globalThis as Seen).shownNotifications);
 
 it('tells what waits in title and icon of every tab, and notifies once, and only when nobody looks', async () => {
-  const { page, context, origin, api, errors } = await openOwnDesk(
+  const { page, context, origin, api, errors } = await openOwnBoard(
     (_callboard, context) => context.addInitScript(inEveryPage),
     { hasNotifications: true },
     true, // it is about the tabs of a browser
@@ -49,18 +49,18 @@ it('tells what waits in title and icon of every tab, and notifies once, and only
   const all = async () => [...(await shown(page)), ...(await shown(second))].toSorted();
 
   // A person looks at one tab, though not this one.
-  await look(page, 'hidden');
+  await check(page, 'hidden');
   await start('One');
   await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
   await second.getByRole('dialog', { name: 'One: Run this command?' }).waitFor();
 
-  await look(second, 'hidden');
+  await check(second, 'hidden');
   await start('Two');
   await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
   await expect.poll(all).toEqual(['Two: Run this command?']);
 
   // Answered requests are no longer counted, even in a tab that nobody looks at.
-  await look(second, 'visible');
+  await check(second, 'visible');
   await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
   await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
   const icon = () => page.locator('link[rel="icon"]').getAttribute('href');

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { callApi } from '../support/api.ts';
-import type { Desk } from '../support/desk.ts';
+import type { TestBoard } from '../support/desk.ts';
 import { choosePresentation } from '../support/presentation.ts';
 import { apiOf } from '../support/scene.ts';
-import { makePlace } from '../support/shared-place.ts';
+import { createInstance } from '../support/shared-place.ts';
 import { type Act, type Sent, type Witness, witness } from '../support/witness.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
@@ -71,7 +71,7 @@ function wasStill(command: string, since: number, act: Act, before: readonly Act
 
 /** Does one thing at random; skips it if the page does not have its target at the moment. */
 async function doOne(
-  { page, origin }: Desk,
+  { page, origin }: TestBoard,
   next: (below: number) => number,
   stages: readonly string[],
 ): Promise<void> {
@@ -133,10 +133,10 @@ async function doOne(
 const seenBy = (page: Page) => page.evaluate(() => (globalThis as typeof globalThis & { witness: Witness }).witness);
 
 const ends: (() => void | Promise<void>)[] = [];
-let own: Desk;
+let own: TestBoard;
 beforeAll(async () => {
-  const prepare = (_callboard: unknown, context: Desk['context']) => context.addInitScript(witness);
-  const place = await makePlace((end) => void ends.unshift(end), { prepare });
+  const prepare = (_callboard: unknown, context: TestBoard['context']) => context.addInitScript(witness);
+  const place = await createInstance((end) => void ends.unshift(end), { prepare });
   own = { ...place, api: apiOf(place.origin) };
 });
 afterAll(async () => {
@@ -144,7 +144,7 @@ afterAll(async () => {
 });
 
 /** A new page of the Callboard that all ways share, and a list of stages that are deleted after the test. */
-async function openWay(): Promise<{ desk: Desk; stages: string[] }> {
+async function openWay(): Promise<{ desk: TestBoard; stages: string[] }> {
   const page = await own.context.newPage();
   await page.goto(own.origin);
   const stages: string[] = [];
@@ -185,24 +185,25 @@ it.each(WAYS)(
     const faults: string[] = [];
     let decided = 0;
     let asked = 0;
-    let told: Witness = { loadedAt: 0, acts: [], sent: [] };
+    let reported: Witness = { loadedAt: 0, acts: [], sent: [] };
     const judge = async () => {
       await learn();
       await learnDecided();
-      for (const sent of told.sent) {
+      for (const sent of reported.sent) {
         decided += 1;
         const command = commands.get(sent.requestId) ?? '';
-        const why = fault(sent, command, told.acts);
-        if (why !== null) faults.push(`${command}: ${why} (${sent.by}, act ${JSON.stringify(told.acts[sent.act])})`);
+        const why = fault(sent, command, reported.acts);
+        if (why !== null)
+          faults.push(`${command}: ${why} (${sent.by}, act ${JSON.stringify(reported.acts[sent.act])})`);
       }
-      asked += told.acts.filter(({ kind, key }) => kind === 'key' && ['a', 'd'].includes(key)).length;
+      asked += reported.acts.filter(({ kind, key }) => kind === 'key' && ['a', 'd'].includes(key)).length;
     };
     for (let nth = 0; nth < acts; nth += 1) {
       await learn();
       await doOne(desk, next, stages);
       const now = await seenBy(page);
-      if (now.loadedAt !== told.loadedAt) await judge();
-      told = now;
+      if (now.loadedAt !== reported.loadedAt) await judge();
+      reported = now;
     }
     await judge();
     expect(faults, faults.join('\n')).toEqual([]);

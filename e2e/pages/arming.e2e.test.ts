@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { type Desk, openDesk, openEmptyDesk } from '../support/desk.ts';
+import { openEmptyBoard, openTestBoard, type TestBoard } from '../support/desk.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
@@ -21,13 +21,17 @@ const promised = (_page: Page, form: ReturnType<Page['getByRole']>, name = 'Allo
 const pass = (page: Page, ms: number) =>
   page.evaluate((time) => new Promise((resolve) => setTimeout(resolve, time)), ms);
 
-async function begin({ api }: Desk, title: string, ...steps: Parameters<Desk['api']['stage']>[1]): Promise<string> {
+async function begin(
+  { api }: TestBoard,
+  title: string,
+  ...steps: Parameters<TestBoard['api']['stage']>[1]
+): Promise<string> {
   const stageId = await api.stage(title, [...steps, done]);
   await api.start(stageId);
   return stageId;
 }
 
-const pendingOf = async ({ api }: Desk, stageId: string): Promise<{ input: { command: string } }[]> =>
+const pendingOf = async ({ api }: TestBoard, stageId: string): Promise<{ input: { command: string } }[]> =>
   (await api.get(`/api/sessions/${stageId}/pending`)).pending;
 
 /** The card covers nothing that can be read or pressed, at any width. */
@@ -47,7 +51,7 @@ async function expectNothingBelow(page: Page, card: Locator): Promise<void> {
 }
 
 it('shows another stage’s request in the corner of a page that has a form, where no key decides it', async () => {
-  const desk = await openEmptyDesk();
+  const desk = await openEmptyBoard();
   const { page, origin, api, errors } = desk;
   const x = await begin(desk, 'Login form', ask({ question: 'Which one?', header: 'One' }));
   await page.goto(`${origin}/stages/${x}`);
@@ -103,7 +107,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
 });
 
 it('answers one request with a key that is held down, and never the next; keys work on the request that a person turned to', async () => {
-  const desk = await openDesk();
+  const desk = await openTestBoard();
   const { page, errors } = desk;
   const dialog = page.getByRole('dialog', wants('Login form'));
   const allow = dialog.getByRole('button', exact('Allow'));
@@ -155,7 +159,7 @@ it('answers one request with a key that is held down, and never the next; keys w
 });
 
 it('decides nothing with a key that went down before the request was armed, however late a busy page hears of it', async () => {
-  const desk = await openDesk();
+  const desk = await openTestBoard();
   const { page, errors } = desk;
   const cdp = await page.context().newCDPSession(page);
   const dialog = page.getByRole('dialog', wants('Login form'));
@@ -184,7 +188,7 @@ it('decides nothing with a key that went down before the request was armed, howe
 });
 
 it('accepts the answer to a question of any text, by digits, and shows it in one line', async () => {
-  const desk = await openDesk();
+  const desk = await openTestBoard();
   const { page, model, errors } = desk;
   const x = await begin(
     desk,

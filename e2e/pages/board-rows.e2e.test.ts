@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { CROWD, showCrowd } from '../support/crowd.ts';
-import { openEmptyDesk } from '../support/desk.ts';
+import { CROWD, showManyStages } from '../support/crowd.ts';
+import { openEmptyBoard } from '../support/desk.ts';
 
 const COLUMNS = ['Backlog', 'Ready', 'Running', 'Needs you', 'Review', 'Done'];
 
@@ -17,9 +17,9 @@ const rowsOnScreen = (page: Page) =>
   );
 
 /** Opens the board of a crowd, with its requests set aside. */
-async function openCrowd(times = 1) {
-  const desk = await openEmptyDesk();
-  await showCrowd(desk.page, times);
+async function openManyStages(times = 1) {
+  const desk = await openEmptyBoard();
+  await showManyStages(desk.page, times);
   await desk.page.goto(desk.origin);
   await desk.page.getByRole('dialog').waitFor();
   await desk.page.keyboard.press('Escape');
@@ -28,7 +28,7 @@ async function openCrowd(times = 1) {
 }
 
 it('draws of a long column only what is near the screen, and moves along all of it by key', async () => {
-  const { page, errors } = await openCrowd(8);
+  const { page, errors } = await openManyStages(8);
   await page.setViewportSize({ width: 1440, height: 900 });
   const done = page.getByRole('region', { name: 'Done' });
   await expect.poll(() => done.getByRole('article').count()).toBeGreaterThan(10);
@@ -46,7 +46,7 @@ it('draws of a long column only what is near the screen, and moves along all of 
 });
 
 it('stands fifty stages and more on 1440 x 900, all six columns at 1024, and 200 stages as a graph, which is moved, zoomed and opened from, or in lanes', async () => {
-  const { page, errors } = await openCrowd(3);
+  const { page, errors } = await openManyStages(3);
   await page.setViewportSize({ width: 1440, height: 900 });
   await expect.poll(() => rowsOnScreen(page)).toBeGreaterThanOrEqual(50);
   await page.setViewportSize({ width: 1024, height: 768 });

@@ -1,10 +1,10 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { itAll } from '../../test-support/it-all.ts';
-import { openDesk } from '../support/desk.ts';
+import { openTestBoard } from '../support/desk.ts';
 
 async function openBoard() {
-  const desk = await openDesk();
+  const desk = await openTestBoard();
   return { ...desk, region: (name: string) => desk.page.getByRole('region', { name }) };
 }
 
@@ -12,7 +12,7 @@ it('treats a drop by the pointer as a command: started on Running, completed on 
   const { page, errors, region, api } = await openBoard();
   await api.stage('Search index', [{ text: 'All finished.' }]);
   /** Drags the stage from one column to another; says at which words it is dropped. */
-  const drag = async (from: string, to: string, words: string) => {
+  const drag = async (from: string, to: string, text: string) => {
     const target = await region(to).boundingBox();
     if (target === null) throw new Error('not on screen');
     await region(from)
@@ -20,7 +20,7 @@ it('treats a drop by the pointer as a command: started on Running, completed on 
       .hover({ position: { x: 40, y: 20 } });
     await page.mouse.down();
     await page.mouse.move(target.x + 60, target.y + 120, { steps: 6 });
-    await page.getByText(words, { exact: true }).waitFor();
+    await page.getByText(text, { exact: true }).waitFor();
     await page.mouse.up();
   };
   await drag('Ready', 'Running', 'Drop to start it');

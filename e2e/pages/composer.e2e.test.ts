@@ -232,16 +232,16 @@ itAll('keeps the replaced messages, including files, until they are sent after a
   await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
 
   // They stay there, on all screens, and go out with no other message.
-  const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
+  const saved = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
   await page.reload();
   await expect
-    .poll(() => kept.allTextContents())
+    .poll(() => saved.allTextContents())
     .toEqual([expect.stringContaining('with 1 file: the page.png'), expect.stringContaining('And add tests')]);
   expect(await attached(page).count()).toBe(0);
-  await kept.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
-  await expect.poll(() => kept.count()).toBe(1);
-  await kept.getByRole('button', { name: 'Queue it after all' }).click();
-  await expect.poll(() => kept.count()).toBe(0);
+  await saved.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
+  await expect.poll(() => saved.count()).toBe(1);
+  await saved.getByRole('button', { name: 'Queue it after all' }).click();
+  await expect.poll(() => saved.count()).toBe(0);
   await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
   model.release('first');
   await page.getByText('With the page.png').waitFor();

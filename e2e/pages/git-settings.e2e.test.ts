@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { axe, findings } from '../support/axe.ts';
-import { openEmptyDesk } from '../support/desk.ts';
+import { openEmptyBoard } from '../support/desk.ts';
 
 const git = (repo: string, ...args: string[]) => promisify(execFile)('git', args, { cwd: repo });
 
 it('shows new git settings above the board, and in full, and accepts an agreement', async () => {
-  const { page, errors, api, repo, origin } = await openEmptyDesk();
+  const { page, errors, api, repo, origin } = await openEmptyBoard();
   await page.addInitScript(axe);
   await page.emulateMedia({ reducedMotion: 'reduce' }); // otherwise axe would see the dialog half drawn
   await page.goto(origin);

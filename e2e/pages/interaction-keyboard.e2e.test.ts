@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { bash, done, exact, openRequestDesk, wants } from '../support/request-desk.ts';
+import { bash, done, exact, openRequestBoard, wants } from '../support/request-desk.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 it('ignores keys that were meant for another dialog or for a text field', async () => {
-  const { page, errors, begin, send } = await openRequestDesk();
+  const { page, errors, begin, send } = await openRequestBoard();
   const dialog = page.getByRole('dialog', wants('Login form'));
   const newStage = page.getByRole('dialog', exact('New stage'));
   const typed = (name: string) => page.getByRole('textbox', { name });
@@ -72,7 +72,7 @@ it('ignores keys that were meant for another dialog or for a text field', async 
 });
 
 it('answers equal requests in the inbox together by one key, once each was looked at', async () => {
-  const { page, errors, begin, dataDir } = await openRequestDesk();
+  const { page, errors, begin, dataDir } = await openRequestBoard();
   await turnTo(page, '/inbox');
   const ids: string[] = [];
   for (const title of ['Login form', 'Search index']) {

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { itAll } from '../../test-support/it-all.ts';
-import { bash, done, exact, openRequestDesk, wants } from '../support/request-desk.ts';
+import { bash, done, exact, openRequestBoard, wants } from '../support/request-desk.ts';
 
 itAll('allows a rule permanently, passes it to the next start, and removes it', async () => {
-  const { page, errors, begin, origin } = await openRequestDesk();
+  const { page, errors, begin, origin } = await openRequestBoard();
   await begin('Login form', [bash('npm pkg get name'), done]);
   const dialog = page.getByRole('dialog', wants('Login form'));
   await dialog.getByRole('button', { name: 'Always allow …' }).click();
@@ -36,7 +36,7 @@ itAll('allows a rule permanently, passes it to the next start, and removes it', 
 });
 
 itAll('runs a command as edited, and shows errors at the field', async () => {
-  const { page, errors, begin, dataDir } = await openRequestDesk();
+  const { page, errors, begin, dataDir } = await openRequestBoard();
   const write = { name: 'Write', input: { file_path: 'b.txt', content: 'one\n' } };
   const read = { name: 'Read', input: { file_path: join(dataDir, 'elsewhere.txt') } };
   const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, { tools: [read] }, done]);
@@ -81,7 +81,7 @@ itAll('runs a command as edited, and shows errors at the field', async () => {
 });
 
 itAll('returns a plan with comments, and accepts the next one with a mode', async () => {
-  const { page, errors, begin, model, send } = await openRequestDesk();
+  const { page, errors, begin, model, send } = await openRequestBoard();
   const plan = '# Login\n\nFirst the **route**, then the form.\n\n- one step\n- another step\n';
   const write = { name: 'Write', input: { file_path: '{{planFile}}', content: plan } };
   const exit = { name: 'ExitPlanMode', input: {} };
@@ -113,11 +113,11 @@ itAll('returns a plan with comments, and accepts the next one with a mode', asyn
   await dialog.getByText(/^“Accept plan” leaves out what you wrote \(2 comments and the reason\)/).waitFor();
   await dialog.getByRole('button', exact('Send back')).click();
 
-  const told = () => JSON.stringify(model.requests.at(-1)?.messages);
-  await expect.poll(() => told().includes('> First the route, then the form.\\nThe form first')).toBe(true);
+  const reported = () => JSON.stringify(model.requests.at(-1)?.messages);
+  await expect.poll(() => reported().includes('> First the route, then the form.\\nThe form first')).toBe(true);
   await expect.poll(() => dialog.getByText('2 comments to send back').count()).toBe(0);
-  expect(told().includes('> another step\\nWhich one?')).toBe(true);
-  expect(told().includes('Smaller, please')).toBe(true);
+  expect(reported().includes('> another step\\nWhich one?')).toBe(true);
+  expect(reported().includes('Smaller, please')).toBe(true);
   await dialog.getByRole('combobox', { name: 'Once accepted' }).selectOption('Then edit freely');
   await dialog.getByRole('button', exact('Accept plan')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
@@ -126,7 +126,7 @@ itAll('returns a plan with comments, and accepts the next one with a mode', asyn
 });
 
 it('keeps unsent answers over a reload and in another tab until they are sent', async () => {
-  const { page, errors, begin, send, origin, model, context } = await openRequestDesk();
+  const { page, errors, begin, send, origin, model, context } = await openRequestBoard();
   const options = ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: label }));
   const questions = [
     { question: 'Which database?', header: 'Database', multiSelect: false, options },

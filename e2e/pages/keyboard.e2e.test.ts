@@ -1,7 +1,7 @@
 import { named } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openDesk } from '../support/desk.ts';
+import { openTestBoard } from '../support/desk.ts';
 
 const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
 
@@ -15,7 +15,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 }
 
 it('does a whole job by keyboard alone: write, start, answer, deny, write to Claude, complete', async () => {
-  const { page, errors, model } = await openDesk();
+  const { page, errors, model } = await openTestBoard();
   const options = [
     { label: 'SQLite', description: 'One file' },
     { label: 'PostgreSQL', description: 'A server' },

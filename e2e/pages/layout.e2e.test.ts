@@ -4,7 +4,7 @@ import { ALL } from '../../test-support/variants.ts';
 import { axe, findings } from '../support/axe.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
-import { openEmptyDesk } from '../support/desk.ts';
+import { openEmptyBoard } from '../support/desk.ts';
 import { removeOrchestrator } from '../support/remove-orchestrator.ts';
 import { apiOf } from '../support/scene.ts';
 import { turnTo } from '../support/turn-to.ts';
@@ -100,7 +100,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   }
   const before = new Map<string, string[]>();
   const points = new Map<string, Record<string, readonly [number, number]>>();
-  const look = async (visit: (key: string, page: Page) => Promise<void>) => {
+  const check = async (visit: (key: string, page: Page) => Promise<void>) => {
     for (const [path, page] of views) {
       await page.bringToFront(); // behind another page it learns no new size
       for (const size of [DESKTOP, PHONE]) {
@@ -113,7 +113,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   const there = new Map<string, string[]>();
   const findsTheSame = async () => {
     const last = [...before.values()].join();
-    await look(async (key, page) => {
+    await check(async (key, page) => {
       before.set(key, await places(page));
       const found = await middles(page);
       points.set(key, found);
@@ -124,19 +124,19 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   // By then everything that comes late has come. One check goes through all pages in two sizes: 8 s on a busy machine.
   await expect.poll(findsTheSame, { timeout: 90_000 }).toBe(true);
 
-  const comeBack = await removeOrchestrator(supervisor.pid);
+  const recover = await removeOrchestrator(supervisor.pid);
   for (const page of views.values()) await page.getByText('The orchestrator does not answer.').waitFor();
-  await look(async (key, page) => {
+  await check(async (key, page) => {
     await expect.poll(() => places(page), { message: key }).toEqual(before.get(key));
     expect(await linksAt(page, points.get(key) ?? {}), key).toEqual(there.get(key));
     const bar = page.getByText('The orchestrator does not answer.');
     expect(await bar.evaluate((element) => element.scrollWidth <= element.clientWidth), key).toBe(true);
   });
 
-  comeBack();
+  recover();
   for (const page of views.values())
     await page.getByText('The orchestrator does not answer.').waitFor({ state: 'hidden' });
-  await look((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
+  await check((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
 }, 180_000);
 
 /** Puts the clock of the pages forward, by what the page keeps: `page.clock` would do so for all pages of the browser. */
@@ -154,7 +154,7 @@ function forward(): void {
 }
 
 it('keeps the buttons of a card in place, however long it has waited', async () => {
-  const { page, origin, api, errors } = await openEmptyDesk();
+  const { page, origin, api, errors } = await openEmptyBoard();
   await page.addInitScript(forward);
   const install = { name: 'Bash', input: { command: 'npm install', description: 'Install' } };
   await api.start(await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]));
@@ -163,21 +163,21 @@ it('keeps the buttons of a card in place, however long it has waited', async () 
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const card = page.getByRole('article', { name: 'Package' });
-  const looks: string[] = [];
+  const checks: string[] = [];
   for (const minutes of [9, 59]) {
     await page.evaluate((ms) => sessionStorage.setItem('forward', String(ms)), minutes * 60_000 + 20_000);
     await page.reload();
     await card.getByText(`${minutes} min`).waitFor();
     const allow = await card.getByRole('button', exact('Allow')).boundingBox(); // loaded beside the board
     const { y = 0, height = 0 } = (await card.boundingBox()) ?? {};
-    looks.push(`${y} ${height} ${allow?.x} ${allow?.y}`);
+    checks.push(`${y} ${height} ${allow?.x} ${allow?.y}`);
   }
-  expect(new Set(looks).size).toBe(1);
+  expect(new Set(checks).size).toBe(1);
   expect(errors).toEqual([]);
 });
 
 it('has room on a phone for the controls that end a stage, and for the filters of the decisions', async () => {
-  const { page, origin, api, errors } = await openEmptyDesk();
+  const { page, origin, api, errors } = await openEmptyBoard();
   await page.addInitScript(axe);
   await page.setViewportSize(PHONE);
   const failed = await api.stage('Nightly export', [refused]);

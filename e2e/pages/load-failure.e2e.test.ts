@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { openEmptyDesk } from '../support/desk.ts';
+import { openEmptyBoard } from '../support/desk.ts';
 
 it('keeps the rest of the page when a page or a form fails to load, and shows it once it loads, with or without a reload', async () => {
-  const { page, api, origin } = await openEmptyDesk();
+  const { page, api, origin } = await openEmptyBoard();
   await api.stage('Audit log', [{ text: 'Done.' }]);
   let isAway = true;
   for (const path of ['**/assets/{decision-log,sessions-table,palette,board-forms}*', '**/api/health'])

@@ -73,12 +73,12 @@ it('shows the newest messages of a long queue, a message in full, and the whole 
   const underPointer = page.evaluate(
     ([x, y]) =>
       new Promise<boolean | undefined>((resolve) => {
-        const look = () => {
+        const check = () => {
           const isOver = document.querySelector('h1')?.closest('header')?.textContent?.includes('Interrupted');
           if (isOver) resolve(document.elementFromPoint(x, y)?.closest('button')?.disabled);
-          else requestAnimationFrame(look);
+          else requestAnimationFrame(check);
         };
-        look();
+        check();
       }),
     [place.x + place.width / 2, place.y + place.height / 2] as const,
   );

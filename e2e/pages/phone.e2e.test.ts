@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { callApi } from '../support/api.ts';
-import type { Desk } from '../support/desk.ts';
+import type { TestBoard } from '../support/desk.ts';
 import { apiOf } from '../support/scene.ts';
-import { makePlace } from '../support/shared-place.ts';
+import { createInstance } from '../support/shared-place.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 const PHONE = { width: 390, height: 844 };
@@ -50,10 +50,10 @@ const tooSmall = (page: Page) =>
   );
 
 const ends: (() => void | Promise<void>)[] = [];
-let own: Desk;
+let own: TestBoard;
 beforeAll(async () => {
   const window = { ...PHONE, hasTouch: true };
-  const place = await makePlace((end) => void ends.unshift(end), { window, isEmulated: true });
+  const place = await createInstance((end) => void ends.unshift(end), { window, isEmulated: true });
   own = { ...place, api: apiOf(place.origin) };
 });
 afterAll(async () => {
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 /** A page of the phone that all tests share; what it has asked for is gone with it. */
-async function openPhone(): Promise<Desk> {
+async function openPhone(): Promise<TestBoard> {
   const page = await own.context.newPage();
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await page.goto(own.origin);
@@ -235,14 +235,14 @@ it('ignores a tap that began before the request was drawn, and accepts a later o
 /** Presses Undo as soon as it is there, however slow the machine is, and returns its height. */
 const pressUndo = () =>
   new Promise<number>((resolve) => {
-    const look = () => {
+    const check = () => {
       const undo = [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Undo');
       if (undo === undefined) {
-        requestAnimationFrame(look);
+        requestAnimationFrame(check);
         return;
       }
       resolve(undo.getBoundingClientRect().height);
       undo.click();
     };
-    look();
+    check();
   });

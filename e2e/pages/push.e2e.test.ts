@@ -1,7 +1,7 @@
 import type { BrowserContext, CDPSession, Page, Worker } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { openOwnDesk } from '../support/desk.ts';
+import { openOwnBoard } from '../support/desk.ts';
 import { bash } from '../support/request-desk.ts';
 
 const Registrations = z.object({
@@ -91,7 +91,7 @@ const turnOn = async (page: Page, proof: string) => {
 };
 
 it('shows what is pushed, denies from the notification, says that it was answered, and that Callboard is away; loads pages and logs in', async () => {
-  const desk = await openOwnDesk(undefined, { hasNotifications: true, hasWorker: true }, true);
+  const desk = await openOwnBoard(undefined, { hasNotifications: true, hasWorker: true }, true);
   const { page, context, origin, api, errors } = desk;
   await context.grantPermissions(['notifications'], { origin });
   const session = await context.newCDPSession(page);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { itAll } from '../../test-support/it-all.ts';
-import { openDesk } from '../support/desk.ts';
+import { openTestBoard } from '../support/desk.ts';
 
 const command = (text: string) => ({ name: 'Bash', input: { command: text, description: 'Do it' } });
 const done = { text: 'All finished.' };
@@ -12,7 +12,7 @@ const wants = (title: string) => ({ name: `${title}: Run this command?` });
 itAll(
   'counts the open requests of a stage on its card, and in the head of its page, where a click shows the first',
   async () => {
-    const { page, origin, api, errors, folder } = await openDesk();
+    const { page, origin, api, errors, folder } = await openTestBoard();
     const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name));
     await Promise.all(files.map((file) => writeFile(file, 'text\n')));
     const tools = files.map((file_path) => ({ name: 'Read', input: { file_path } }));
@@ -33,9 +33,9 @@ itAll(
     // They stay set aside on every page. Where only one pane is, the details take the transcript's place.
     await page.setViewportSize({ width: 1200, height: 800 });
     await page.goto(`${origin}/stages/${stageId}?tab=details`);
-    const bell = page.getByRole('button', exact('3 open requests of this stage'));
-    expect(await bell.textContent()).toBe('3');
-    await bell.click();
+    const signal = page.getByRole('button', exact('3 open requests of this stage'));
+    expect(await signal.textContent()).toBe('3');
+    await signal.click();
     await page.waitForURL(`${origin}/stages/${stageId}`);
     const form = page.getByRole('form', { name: /^Login form: Read/ }).first();
     await form.getByRole('button', exact('Allow')).click();
@@ -48,7 +48,7 @@ itAll(
 );
 
 it('opens a request over a dialog with C, and keeps the text in the dialog, also over a reload', async () => {
-  const { page, api, errors } = await openDesk();
+  const { page, api, errors } = await openTestBoard();
   await page.getByRole('button', exact('New stage')).click();
   const newStage = page.getByRole('dialog', exact('New stage'));
   const title = newStage.getByRole('textbox', { name: 'Title' });

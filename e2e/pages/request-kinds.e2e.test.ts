@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { bash, done, exact, openRequestDesk } from '../support/request-desk.ts';
+import { bash, done, exact, openRequestBoard } from '../support/request-desk.ts';
 
 it('allows the edits of a stage where Claude Code suggests it, and no other commands', async () => {
-  const { page, errors, begin, send } = await openRequestDesk();
+  const { page, errors, begin, send } = await openRequestBoard();
   const write = (name: string) => ({ tools: [{ name: 'Write', input: { file_path: name, content: 'one\n' } }] });
   const quiet = ['mkdir d', 'touch d/x', 'mv d/x d/y', 'cp d/y d/z', 'rm d/z'].map(bash);
   const id = await begin('Login form', [write('a.txt'), write('b.txt'), ...quiet, bash('npm pkg get name'), done]);
@@ -21,14 +21,14 @@ it('allows the edits of a stage where Claude Code suggests it, and no other comm
   expect(errors).toEqual([]);
 });
 
-it('says what is at stake in a script, and shows the part that matters on its row', async () => {
-  const { page, errors, begin, origin } = await openRequestDesk();
+it('says what is at risk in a script, and shows the part that matters on its row', async () => {
+  const { page, errors, begin, origin } = await openRequestBoard();
   const script = '# Look around\nls\necho "* * * * * x" | crontab -\nrm -rf dist';
   await begin('Login form', [bash(script), done]);
   const dialog = page.getByRole('dialog', { name: /^Login form/ });
-  const stakes = dialog.getByRole('list', { name: 'At stake' });
-  await stakes.getByText('Changes scheduled jobs (crontab).').waitFor();
-  await stakes.getByText('Deletes with all contents: dist.').waitFor();
+  const risks = dialog.getByRole('list', { name: 'At stake' });
+  await risks.getByText('Changes scheduled jobs (crontab).').waitFor();
+  await risks.getByText('Deletes with all contents: dist.').waitFor();
   await page.goto(`${origin}/inbox`);
   await page.getByText('… echo "* * * * * x" | crontab - …').first().waitFor();
   expect(errors).toEqual([]);

@@ -151,8 +151,8 @@ it('shows a form from its top in a window that is lower than it, and stays at it
     const { ok } = await callApi(origin, 'POST', `/api/sessions/${stage.id}/drafts`, draft);
     expect(ok).toBe(true);
   };
-  const kept = async () => JSON.stringify(await apiOf(origin).get(`/api/sessions/${stage.id}/drafts`));
-  await expect.poll(kept).toContain('like'); // until then what this page has not sent would win
+  const saved = async () => JSON.stringify(await apiOf(origin).get(`/api/sessions/${stage.id}/drafts`));
+  await expect.poll(saved).toContain('like'); // until then what this page has not sent would win
   await writeElsewhere('');
   await expect.poll(length).toBe(short);
   expect(await restingTop()).toBe(elsewhere);

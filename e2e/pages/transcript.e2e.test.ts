@@ -112,7 +112,7 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
   await page.mouse.wheel(0, 1_500);
   let shown = '';
   let before = Number.NaN;
-  const placeOf = async () => (await page.getByText(`${shown}, with`).boundingBox())?.y ?? Number.NaN;
+  const locationOf = async () => (await page.getByText(`${shown}, with`).boundingBox())?.y ?? Number.NaN;
   const hasSettled = async () => {
     const last = `${shown} at ${before}`;
     shown = await transcript.evaluate((box) => {
@@ -120,7 +120,7 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
       const inSight = [...box.querySelectorAll('p')].find((p) => p.getBoundingClientRect().top > top + 50);
       return inSight?.textContent?.split(',')[0] ?? '';
     });
-    before = await placeOf();
+    before = await locationOf();
     return `${shown} at ${before}` === last;
   };
   await expect.poll(hasSettled, { interval: 500 }).toBe(true);
@@ -130,7 +130,7 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
   await messageBox(page).press('Enter');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
   await expect.poll(length).toBeGreaterThan(lengthBefore);
-  await expect.poll(async () => Math.abs((await placeOf()) - before)).toBeLessThan(3);
+  await expect.poll(async () => Math.abs((await locationOf()) - before)).toBeLessThan(3);
   await page.getByRole('button', { name: 'Jump to end' }).click();
   await page.getByText('One thing more.').waitFor();
   expect(errors).toEqual([]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test-support/temporary-folder.ts';
-import { openDesk } from '../support/desk.ts';
+import { openTestBoard } from '../support/desk.ts';
 
 const exact = (name: string) => ({ name, exact: true });
 const git = (cwd: string, ...args: string[]) =>
@@ -18,7 +18,7 @@ const SETTINGS = {
 };
 
 it('asks whether to trust an added repository, and says on the card what a session goes without', async () => {
-  const desk = await openDesk();
+  const desk = await openTestBoard();
   const { page, api, errors } = desk;
   const repo = join(await temporaryFolder(), 'storefront');
   await git(desk.repo, 'clone', '--quiet', desk.repo, repo);

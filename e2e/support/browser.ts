@@ -61,13 +61,13 @@ async function runningBrowser(executablePath: string, trustsAll: boolean): Promi
 const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED';
 
 /** The text of a console error, and what was loaded, without its ids: tests look for the status in it. */
-function withPlace(message: ConsoleMessage): string {
+function withLocation(message: ConsoleMessage): string {
   const { url } = message.location();
   return url === '' ? message.text() : `${message.text()} (${new URL(url).pathname.replace(/[0-9a-f-]{36}/g, '<id>')})`;
 }
 
 /** Adds to the error of a test that fails what its pages show: its first try leaves nothing else. */
-function tellPagesOfFailure(context: BrowserContext): void {
+function notifyPagesOfFailure(context: BrowserContext): void {
   onTestFinished(async ({ task }) => {
     const error = task.result?.errors?.at(-1);
     if (task.result?.state !== 'fail' || error === undefined) return;
@@ -106,12 +106,12 @@ export async function openBrowser(
     serviceWorkers: options.hasWorker === true ? 'allow' : 'block',
   });
   atEnd(() => context.close());
-  if (atEnd === onTestFinished) tellPagesOfFailure(context);
+  if (atEnd === onTestFinished) notifyPagesOfFailure(context);
   context.setDefaultTimeout(WAIT_MS);
   const errors: string[] = [];
   const page = await context.newPage();
   context.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().includes(NETWORK_CHANGED)) errors.push(withPlace(message));
+    if (message.type() === 'error' && !message.text().includes(NETWORK_CHANGED)) errors.push(withLocation(message));
   });
   context.on('weberror', (error) => errors.push(String(error.error())));
   return { context, page, errors };

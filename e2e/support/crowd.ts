@@ -59,7 +59,7 @@ export const CROWD = Object.values(SHARES).reduce((sum, share) => sum + share, 0
 type Part = Parameters<typeof boardView>[0]['stages'][number];
 
 /** The board of a team on a busy day: 66 stages in all columns, as a real one looks; `times` as many. */
-function crowdOf(view: BoardView, now: Date, times = 1): BoardView {
+function manyStagesOf(view: BoardView, now: Date, times = 1): BoardView {
   const at = (minutesAgo: number) => new Date(now.getTime() - minutesAgo * MINUTE).toISOString();
   const pending: PendingRequest[] = [];
   const stages: Part[] = [];
@@ -153,13 +153,13 @@ const merge = (at: string) => ({
 });
 
 /** Has the page show a crowd, whatever is in its store. */
-export async function showCrowd(page: Page, times = 1): Promise<void> {
+export async function showManyStages(page: Page, times = 1): Promise<void> {
   await page.route('**/api/board', async (route) => {
     // The page asks again when the test is over and the server has stopped.
     const response = await route.fetch().catch(() => null);
     if (response === null) return route.abort().catch(() => undefined);
     const view: BoardView = await response.json();
-    await route.fulfill({ response, json: crowdOf(view, new Date(), times) });
+    await route.fulfill({ response, json: manyStagesOf(view, new Date(), times) });
   });
   await page.route('**/api/pending/*/later', (route) => {
     const requestId = route.request().url().split('/').at(-2);

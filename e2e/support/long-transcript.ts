@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type NewTranscriptEntry, StageId, TranscriptEntry } from '@callboard/contract';
-import { nodeEdges } from '../../tools/orchestrator/src/lib/edges.ts';
+import { nodePlatform } from '../../tools/orchestrator/src/lib/edges.ts';
 import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite/sqlite-store.ts';
 import { silent } from '../../tools/orchestrator/test/support/test-store.ts';
 
@@ -14,7 +14,7 @@ export async function lengthenTranscript(
   count: number,
   last: readonly NewTranscriptEntry[],
 ): Promise<void> {
-  const store = await openSqliteStore(join(dataDir, 'store.sqlite'), nodeEdges, silent);
+  const store = await openSqliteStore(join(dataDir, 'store.sqlite'), nodePlatform, silent);
   const stageId = StageId.parse(stage);
   await store.transact(async (tx) => {
     const session = await tx.sessions.find(stageId);

@@ -2,7 +2,7 @@ import { prompt } from '@callboard/scripted-model';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { callApi } from './api.ts';
-import { openSharedPlace } from './shared-place.ts';
+import { openSharedInstance } from './shared-place.ts';
 
 type Script = Parameters<typeof prompt>[0];
 
@@ -13,12 +13,12 @@ type Script = Parameters<typeof prompt>[0];
  */
 export async function openStage(
   script: Script,
-  words: string,
+  text: string,
   change: Record<string, unknown> = {},
   prepare?: (repo: string) => Promise<void>,
 ) {
-  const { page, errors, context, origin, dataDir, model } = await openSharedPlace(prepare);
-  const fields = { projectId: 'shop', title: 'Search index', prompt: prompt(script, words), ...change };
+  const { page, errors, context, origin, dataDir, model } = await openSharedInstance(prepare);
+  const fields = { projectId: 'shop', title: 'Search index', prompt: prompt(script, text), ...change };
   const response = await callApi(origin, 'POST', '/api/stages', fields);
   expect(response.ok).toBe(true);
   const { stage } = await response.json();

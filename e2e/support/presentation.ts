@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
 
 /** Chooses how requests present themselves, in the account's menu. */
-export async function choosePresentation(page: Page, words: string): Promise<void> {
+export async function choosePresentation(page: Page, text: string): Promise<void> {
   await page.getByRole('button', { name: 'Account' }).click();
-  const item = page.getByRole('menuitemradio', { name: words });
+  const item = page.getByRole('menuitemradio', { name: text });
   await item.click();
-  await page.locator('[role="menuitemradio"][aria-checked="true"]', { hasText: words }).waitFor();
+  await page.locator('[role="menuitemradio"][aria-checked="true"]', { hasText: text }).waitFor();
   await page.keyboard.press('Escape');
   await item.waitFor({ state: 'detached' });
 }

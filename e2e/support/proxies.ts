@@ -12,7 +12,7 @@ import { descendants } from './processes.ts';
 /** `balancer`: nginx in front of several machines. */
 export type ProxyName = 'nginx' | 'caddy' | 'balancer';
 
-interface ProxyPlace {
+interface ProxyLocation {
   /** For its files, logs and certificates; outlives it. */
   readonly folder: string;
   /** The public URL of Callboard. */
@@ -57,7 +57,7 @@ const targetsOf = (name: ProxyName, ports: readonly number[]) =>
 
 async function prepareNginx(
   name: 'nginx' | 'balancer',
-  { folder, publicUrl, port, callboardPorts }: ProxyPlace,
+  { folder, publicUrl, port, callboardPorts }: ProxyLocation,
 ): Promise<Prepared> {
   const { hostname } = new URL(publicUrl);
   const { cert, key, ca } = await makeCertificate(folder, 'proxy', [hostname]);
@@ -83,7 +83,7 @@ ${site}
 }
 
 /** Caddy gets its certificate by itself: for a name of this machine, from an authority of its own. */
-async function prepareCaddy({ folder, publicUrl, port, callboardPorts }: ProxyPlace): Promise<Prepared> {
+async function prepareCaddy({ folder, publicUrl, port, callboardPorts }: ProxyLocation): Promise<Prepared> {
   const site = await fromPage('caddy', {
     [DOCUMENTED.name]: `${new URL(publicUrl).hostname}:${port}`,
     ...targetsOf('caddy', callboardPorts),
@@ -114,10 +114,10 @@ ${site}
  * Starts a proxy and resolves with its site once it leads to Callboard. At the end it is stopped, and must leave no process.
  * @throws Error with its log if it does not start
  */
-export async function startProxy(name: ProxyName, place: ProxyPlace, atEnd: AtEnd): Promise<HttpsSite> {
-  await mkdir(place.folder, { recursive: true });
-  const { args, ca } = await (name === 'caddy' ? prepareCaddy(place) : prepareNginx(name, place));
-  const env = { PATH: process.env.PATH ?? '', HOME: place.folder };
+export async function startProxy(name: ProxyName, location: ProxyLocation, atEnd: AtEnd): Promise<HttpsSite> {
+  await mkdir(location.folder, { recursive: true });
+  const { args, ca } = await (name === 'caddy' ? prepareCaddy(location) : prepareNginx(name, location));
+  const env = { PATH: process.env.PATH ?? '', HOME: location.folder };
   const child = spawn(name === 'caddy' ? 'caddy' : 'nginx', args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const said: string[] = [];
   child.stderr.on('data', (data) => said.push(String(data)));
@@ -131,7 +131,7 @@ export async function startProxy(name: ProxyName, place: ProxyPlace, atEnd: AtEn
   });
   return eventually(async () => {
     if (child.exitCode !== null) throw new Error(`${name} has ended: ${said.join('')}`);
-    const site = { origin: place.publicUrl, port: place.port, ca: await ca() };
+    const site = { origin: location.publicUrl, port: location.port, ca: await ca() };
     const { status } = await askHttps(site, '/api/health');
     if (status !== 200) throw new Error(`${name} answers with ${status}: ${said.join('')}`);
     return site;

@@ -13,14 +13,14 @@ export async function removePart(top: number | undefined, part: 'orchestrator' |
   const pid = await partPid(top ?? -1, part);
   if (pid === null) throw new Error(`no ${part} runs`);
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const keeper = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]);
-  process.kill(keeper, 'SIGSTOP');
+  const connection = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]);
+  process.kill(connection, 'SIGSTOP');
   let isHeld = true;
-  const bringBack = () => {
-    if (isHeld) process.kill(keeper, 'SIGCONT');
+  const restart = () => {
+    if (isHeld) process.kill(connection, 'SIGCONT');
     isHeld = false;
   };
-  onTestFinished(bringBack);
+  onTestFinished(restart);
   process.kill(pid, 'SIGKILL');
-  return bringBack;
+  return restart;
 }

@@ -1,26 +1,26 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect } from 'vitest';
 import { callApi } from './api.ts';
-import { type Desk, openDesk } from './desk.ts';
+import { openTestBoard, type TestBoard } from './desk.ts';
 
 type Steps = Parameters<typeof prompt>[0]['steps'];
 
 /** A desk for tests of requests. */
-interface RequestDesk extends Desk {
+interface RequestBoard extends TestBoard {
   /** Creates a stage and starts it; resolves with its id. */
   begin(title: string, steps: Steps, fields?: object): Promise<string>;
   send(method: 'GET' | 'POST' | 'PATCH', path: string, data?: object): Promise<{ [name: string]: unknown }>;
 }
 
-export async function openRequestDesk(): Promise<RequestDesk> {
-  const desk = await openDesk();
-  const send: RequestDesk['send'] = async (method, path, data) => {
+export async function openRequestBoard(): Promise<RequestBoard> {
+  const desk = await openTestBoard();
+  const send: RequestBoard['send'] = async (method, path, data) => {
     const response = await callApi(desk.origin, method, path, data);
     const text = await response.text();
     expect(`${response.status} ${text}`).toMatch(/^2/);
     return JSON.parse(text);
   };
-  const begin: RequestDesk['begin'] = async (title, steps, fields = {}) => {
+  const begin: RequestBoard['begin'] = async (title, steps, fields = {}) => {
     const made = await send('POST', '/api/stages', { projectId: 'shop', title, prompt: prompt({ steps }), ...fields });
     const { id } = made.stage as { id: string };
     await send('POST', `/api/stages/${id}/start`);

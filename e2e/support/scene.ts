@@ -178,11 +178,11 @@ const SCENE_MS = 120_000;
 
 async function untilIn(origin: string, wanted: Record<string, string>): Promise<void> {
   const columns = new Map<string, string>();
-  const look = async () => {
+  const check = async () => {
     const { stages } = await (await callApi(origin, 'GET', '/api/board')).json();
     for (const { id, column } of stages) columns.set(id, column);
     return Object.entries(wanted).every(([stageId, column]) => columns.get(stageId) === column);
   };
   const options = { withinMs: SCENE_MS, everyMs: 200, lastSeen: () => columns };
-  await until(`the columns are ${JSON.stringify(wanted)}`, look, options);
+  await until(`the columns are ${JSON.stringify(wanted)}`, check, options);
 }

@@ -8,17 +8,17 @@ import { callApi } from './api.ts';
 import { openBrowser } from './browser.ts';
 import { type Installation, install, type Running } from './callboard.ts';
 import { processesOf } from './processes.ts';
-import { keepUntilEnd } from './shared-places.ts';
+import { retainUntilEnd } from './shared-places.ts';
 
 /** A Callboard, and a browser that is logged in to it. */
-export interface Place extends Installation, Pick<Running, 'origin'> {
+export interface Instance extends Installation, Pick<Running, 'origin'> {
   context: BrowserContext;
   page: Page;
   /** Console errors and exceptions of the pages. */
   errors: string[];
 }
 
-interface Shared extends Place {
+interface Shared extends Instance {
   /** The login of its browser. */
   loginId: string;
   /** Keeps the process of the pages between two tests; runs no script. */
@@ -27,7 +27,7 @@ interface Shared extends Place {
   end(): Promise<void>;
 }
 
-interface PlaceOptions {
+interface LocationOptions {
   /** Prepares the installation before Callboard starts, or puts a script into every page. */
   prepare?: (installation: Installation, context: BrowserContext) => Promise<unknown>;
   window?: Parameters<typeof openBrowser>[0];
@@ -42,7 +42,7 @@ export async function leaveSandbox(origin: string, projectId: string): Promise<v
 }
 
 /** Starts a Callboard, whose commands run without a sandbox, and logs a browser in. */
-export async function makePlace(atEnd: AtEnd = onTestFinished, options: PlaceOptions = {}): Promise<Place> {
+export async function createInstance(atEnd: AtEnd = onTestFinished, options: LocationOptions = {}): Promise<Instance> {
   const { prepare = async () => undefined, window = {}, isEmulated = false } = options;
   const installation = await install({}, atEnd, isEmulated);
   const { page, errors, context } = await openBrowser(window, atEnd);
@@ -56,19 +56,19 @@ export async function makePlace(atEnd: AtEnd = onTestFinished, options: PlaceOpt
 }
 
 /** What the tests of this worker share. */
-let kept: Promise<Shared> | undefined;
+let saved: Promise<Shared> | undefined;
 
 /** Ends a Callboard that the next test shall not find. */
 async function endShared(): Promise<void> {
-  const before = kept;
-  kept = undefined;
+  const before = saved;
+  saved = undefined;
   await (await before)?.end();
 }
 
 async function begin(): Promise<Shared> {
   const ends: (() => void | Promise<void>)[] = [];
-  const place = await makePlace((end) => void ends.unshift(end));
-  ends.push(await keepUntilEnd(place));
+  const place = await createInstance((end) => void ends.unshift(end));
+  ends.push(await retainUntilEnd(place));
   const { logins } = await (await callApi(place.origin, 'GET', '/api/logins')).json();
   const end = async () => {
     for (const one of ends) await one();
@@ -80,9 +80,9 @@ async function begin(): Promise<Shared> {
   return shared;
 }
 
-/** A shared Callboard with the board on a page of its own. Otherwise as `openSharedPlace`. */
-export async function openSharedBoard(): Promise<Place> {
-  const place = await openSharedPlace();
+/** A shared Callboard with the board on a page of its own. Otherwise as `openSharedInstance`. */
+export async function openSharedBoard(): Promise<Instance> {
+  const place = await openSharedInstance();
   await place.page.goto(place.origin);
   await place.page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
   return place;
@@ -94,11 +94,11 @@ export async function openSharedBoard(): Promise<Place> {
  * of it is. Loading a page takes half a second of CPU, so whoever wants another one than the board loads only that.
  * @param prepare changes the repository before it becomes a project
  */
-export async function openSharedPlace(
+export async function openSharedInstance(
   prepare: (repo: string) => Promise<void> = async () => undefined,
-): Promise<Place> {
-  kept ??= begin();
-  const place = await kept;
+): Promise<Instance> {
+  saved ??= begin();
+  const place = await saved;
   const { origin, context, model, errors } = place;
   let hasFailed = false;
   onTestFailed(() => {

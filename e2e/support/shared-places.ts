@@ -8,32 +8,32 @@ import { processesOf } from './processes.ts';
 
 /** Where the workers of a run leave word of the Callboards that outlive a file of tests. */
 const VARIABLE = 'CALLBOARD_TEST_SHARED';
-const Kept = z.object({ folder: z.string(), down: z.array(z.string()).readonly() });
+const Saved = z.object({ folder: z.string(), down: z.array(z.string()).readonly() });
 /** What the end of the run has to end: everything in a folder, by this command. */
-type Kept = z.infer<typeof Kept>;
+type Saved = z.infer<typeof Saved>;
 
 /** Leaves word of a Callboard for the end of the run. @returns a function that takes it back */
-export async function keepUntilEnd(kept: Kept): Promise<() => Promise<void>> {
+export async function retainUntilEnd(saved: Saved): Promise<() => Promise<void>> {
   const folder = process.env[VARIABLE];
   if (folder === undefined) throw new Error(`the project of this test has no global set-up (${VARIABLE})`);
   const path = join(folder, `${process.pid}-${performance.now()}.json`);
-  await writeFile(path, JSON.stringify(kept));
+  await writeFile(path, JSON.stringify(saved));
   return () => rm(path);
 }
 
 /** For `globalSetup`. @returns how to end, after the last test, what workers have left running */
 export default async function setUp(): Promise<() => Promise<void>> {
   if (process.env[VARIABLE] !== undefined) return async () => undefined; // another project of this run does it
-  const words = await mkdtemp(join(tmpdir(), 'callboard-shared-'));
-  process.env[VARIABLE] = words;
+  const text = await mkdtemp(join(tmpdir(), 'callboard-shared-'));
+  process.env[VARIABLE] = text;
   return async () => {
-    for (const name of await readdir(words))
-      await end(Kept.parse(JSON.parse(await readFile(join(words, name), 'utf8'))));
-    await rm(words, { recursive: true });
+    for (const name of await readdir(text))
+      await end(Saved.parse(JSON.parse(await readFile(join(text, name), 'utf8'))));
+    await rm(text, { recursive: true });
   };
 }
 
-async function end({ folder, down: [node = '', ...args] }: Kept): Promise<void> {
+async function end({ folder, down: [node = '', ...args] }: Saved): Promise<void> {
   await promisify(execFile)(node, args);
   const left = await processesOf(folder);
   if (left.length > 0) throw new Error(`left running: ${left.join('; ')}`);

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 
 /** Another person's program that takes a port, shows its own page to every visitor, and keeps everything it receives. */
-export interface Squatter {
+export interface PortHolder {
   origin: string;
   /** The headers of all requests. */
   seen: IncomingHttpHeaders[];
@@ -15,7 +15,7 @@ export interface Squatter {
 const pageWith = (script: string) => `<!doctype html><title>Callboard</title><script>${script}</script>`;
 
 /** @param script runs in its page; what it posts to `/collect` is collected. `worker` is its service worker, at `/worker.js` */
-export async function squat(port: number, script: string, worker = ''): Promise<Squatter> {
+export async function squat(port: number, script: string, worker = ''): Promise<PortHolder> {
   const seen: IncomingHttpHeaders[] = [];
   const collected: string[] = [];
   const server = createServer((request, response) => {

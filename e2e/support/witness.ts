@@ -62,40 +62,40 @@ function watchForms(): void {
     const form = element?.closest('form') ?? (below?.matches('form') === true ? below : null);
     return commandIn(form ?? dialog?.querySelector('form') ?? element?.closest('article') ?? null);
   };
-  const keep = (known: Record<string, number>, now: readonly string[]) => {
+  const save = (known: Record<string, number>, now: readonly string[]) => {
     for (const command of now) known[command] ??= performance.now();
     for (const command of Object.keys(known)) if (!now.includes(command)) delete known[command];
   };
-  const look = () => {
+  const check = () => {
     const visible = (selector: string) =>
       [...document.querySelectorAll(selector)].filter(
         (part) => part.checkVisibility() && part.closest('[inert]') === null,
       );
     const commands = (parts: readonly Element[]) => parts.map(commandIn).filter((command) => command !== '');
-    keep(shown, commands(visible('form')));
-    keep(rows, commands(visible('li')));
+    save(shown, commands(visible('form')));
+    save(rows, commands(visible('li')));
   };
   // What is on the screen changes only with the document, its style or its window. To look at every frame, whatever happens,
   // would cost more than the page itself.
   let isDue = false;
-  const lookSoon = () => {
+  const checkSoon = () => {
     if (isDue) return;
     isDue = true;
     requestAnimationFrame(() => {
       isDue = false;
-      look();
+      check();
     });
   };
-  lookSoon();
-  new MutationObserver(lookSoon).observe(document, {
+  checkSoon();
+  new MutationObserver(checkSoon).observe(document, {
     subtree: true,
     childList: true,
     characterData: true,
     attributes: true,
   });
   for (const change of ['load', 'resize', 'transitionend', 'animationend', 'toggle'])
-    window.addEventListener(change, lookSoon, true);
-  setInterval(lookSoon, 200); // in case a style changed with none of these
+    window.addEventListener(change, checkSoon, true);
+  setInterval(checkSoon, 200); // in case a style changed with none of these
   const shared: Shared = { witness: seen, commandOf, shown, rows, last: { by: 'press', act: -1 } };
   Object.assign(window, { witness: seen, witnessed: shared });
 }

@@ -9,8 +9,8 @@ noteCall(folder, [program, ...args]);
 const state = readState(folder);
 
 const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
-function fail(words: string, exitCode = 1): never {
-  process.stderr.write(`${words}\n`);
+function fail(text: string, exitCode = 1): never {
+  process.stderr.write(`${text}\n`);
   process.exit(exitCode);
 }
 const option = (...names: string[]): string => {
@@ -49,18 +49,17 @@ async function create(
   };
   headOf(made); // only a branch that was pushed
   writeState(folder, { ...state, requests: [...state.requests, made] });
-  if (state.holdAfterCreate !== null) {
-    writeFileSync(`${state.holdAfterCreate}.reached`, '');
-    while (!existsSync(state.holdAfterCreate)) await setTimeout(20);
+  if (state.pauseAfterCreate !== null) {
+    writeFileSync(`${state.pauseAfterCreate}.reached`, '');
+    while (!existsSync(state.pauseAfterCreate)) await setTimeout(20);
   }
   return made;
 }
 
 /** The issues that have the words and the label. */
-const issuesWith = (words: string, label: string): ScriptedIssue[] =>
+const issuesWith = (text: string, label: string): ScriptedIssue[] =>
   state.issues.filter(
-    ({ title, labels }) =>
-      title.toLowerCase().includes(words.toLowerCase()) && (label === '' || labels.includes(label)),
+    ({ title, labels }) => title.toLowerCase().includes(text.toLowerCase()) && (label === '' || labels.includes(label)),
   );
 const requireIssue = (given: string | undefined): ScriptedIssue =>
   state.issues.find(({ number }) => String(number) === given) ??

@@ -34,7 +34,7 @@ export async function createScriptedHost(folder: string): Promise<ScriptedHost> 
     remote,
     isLoggedIn: true,
     failure: null,
-    holdAfterCreate: null,
+    pauseAfterCreate: null,
     parent: null,
     isForItself: false,
     requests: [],

@@ -32,7 +32,7 @@ export interface HostState {
   /** What a call fails with if its arguments contain `when`. */
   failure: { when: string; stderr: string; exitCode: number } | null;
   /** A file whose existence lets a creating call go on, after the request was made. */
-  holdAfterCreate: string | null;
+  pauseAfterCreate: string | null;
   /** `owner/name` of the repository that the remote is a fork of; null if it is none. */
   parent: string | null;
   /** On GitLab: the fork is set to take its merge requests itself. */

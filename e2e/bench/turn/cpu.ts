@@ -49,18 +49,18 @@ export function createCpuAccount(pids: readonly number[]) {
   };
 }
 
-const LOOK_MS = 60;
+const CHECK_INTERVAL_MS = 60;
 /** In a check of this length a process at rest uses at most this much, for its timers. */
 const REST_MS = 4;
 const PATIENCE_MS = 3_000;
 
 /** Resolves once these processes are at rest; after a while in any case. */
-export async function whenAtRest(pids: readonly number[]): Promise<void> {
+export async function whenIdle(pids: readonly number[]): Promise<void> {
   const used = async () => sum(await Promise.all(pids.map(cpuMs)));
   const begun = performance.now();
   let before = await used();
   while (performance.now() - begun < PATIENCE_MS) {
-    await sleep(LOOK_MS);
+    await sleep(CHECK_INTERVAL_MS);
     const now = await used();
     if (now - before < REST_MS) return;
     before = now;

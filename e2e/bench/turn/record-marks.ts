@@ -19,14 +19,14 @@ if (server !== undefined) {
     if (lines.length > 0) appendFileSync(file, lines.splice(0).join(''));
   };
   const timer = setTimeout(flush, QUIET_MS).unref();
-  const keep = (step: unknown, of: unknown) => {
+  const save = (step: unknown, of: unknown) => {
     lines.push(`${JSON.stringify({ server, step, of, at: clock() })}\n`);
     timer.refresh();
   };
   subscribe('callboard:turn', (mark) => {
-    if (typeof mark === 'object' && mark !== null && 'step' in mark && 'of' in mark) keep(mark.step, mark.of);
+    if (typeof mark === 'object' && mark !== null && 'step' in mark && 'of' in mark) save(mark.step, mark.of);
   });
-  subscribe('http.server.request.start', () => keep('request received', ''));
+  subscribe('http.server.request.start', () => save('request received', ''));
   process.once('exit', flush);
   if (process.env.BENCH_PROFILES !== undefined) profileInto(join(process.env.BENCH_PROFILES, `${server}.cpuprofile`));
 }

@@ -111,13 +111,13 @@ function afterBuild(node, then) {
 
 /** Says that it builds, on a terminal with the seconds that it takes. Returns how to take the line off the terminal. */
 function sayBuilding() {
-  const words = 'callboard: the sources have changed; building';
+  const text = 'callboard: the sources have changed; building';
   if (!process.stderr.isTTY) {
-    process.stderr.write(`${words}.\n`);
+    process.stderr.write(`${text}.\n`);
     return () => {};
   }
   const since = Date.now();
-  const draw = () => process.stderr.write(`\r\x1b[K${words}... ${Math.floor((Date.now() - since) / 1000)} s`);
+  const draw = () => process.stderr.write(`\r\x1b[K${text}... ${Math.floor((Date.now() - since) / 1000)} s`);
   draw();
   const timer = setInterval(draw, 1000);
   return () => {

@@ -19,7 +19,7 @@ export const builtFrom = (root) => join(root, 'tools', 'cli', 'dist', 'built-fro
 /** Returns the number of source files and the time of the newest, which change when a file is added, removed or written. */
 export function fingerprint(root) {
   const seen = { files: 0, newest: 0 };
-  for (const place of PLACES) look(join(root, place), seen);
+  for (const place of PLACES) check(join(root, place), seen);
   return `${seen.files} ${seen.newest}`;
 }
 
@@ -33,10 +33,10 @@ export function isFresh(root) {
   }
 }
 
-function look(path, seen) {
+function check(path, seen) {
   const stat = statSync(path);
   if (stat.isDirectory()) {
-    for (const name of readdirSync(path)) if (!/\.test\.tsx?$/.test(name)) look(join(path, name), seen);
+    for (const name of readdirSync(path)) if (!/\.test\.tsx?$/.test(name)) check(join(path, name), seen);
     return;
   }
   seen.files += 1;

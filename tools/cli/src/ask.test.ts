@@ -24,8 +24,8 @@ it('asks on a terminal whether logins are trusted where no session can be isolat
   await putProgram(bin, 'bwrap', 'echo "bwrap: no user namespaces here" >&2; exit 1');
   const env = { ...process.env, INIT_CWD: '', PATH: `${bin}:${SYSTEM_PATH}` };
   const place = ['--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0', '--no-open'];
-  const words = [process.execPath, fixture('callboard.js'), 'start', ...place, ...OPEN];
-  const start = () => inTerminal(words.join(' '), env);
+  const text = [process.execPath, fixture('callboard.js'), 'start', ...place, ...OPEN];
+  const start = () => inTerminal(text.join(' '), env);
   const sees = ({ said }: ReturnType<typeof start>, text: string) =>
     until(`the terminal shows ${text}`, () => said().includes(text), { lastSeen: said });
 

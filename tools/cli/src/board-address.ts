@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import { z } from 'zod';
 import { isLoopback } from './command-line/reach.ts';
 
@@ -16,8 +16,8 @@ export const authority = (host: string, port: number): string => `${host.include
 export const loopbackHost = (host: string): string => (isLoopback(host) ? host : '127.0.0.1');
 
 /** Returns the origin under which people open the board. */
-export const boardOrigin = ({ host, reach }: { host: string; reach: Reach }, port: number): string =>
-  reach.publicUrl ?? `${reach.tls === null ? 'http' : 'https'}://${authority(host, port)}`;
+export const boardOrigin = ({ host, exposure }: { host: string; exposure: Exposure }, port: number): string =>
+  exposure.publicUrl ?? `${exposure.tls === null ? 'http' : 'https'}://${authority(host, port)}`;
 
 /** Whether a Callboard's board listens on a port, with HTTPS or without. Never rejects. */
 export async function isCallboard(host: string, port: number): Promise<boolean> {

@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../test-support/until.ts';
 import { openBrowser, showBoard, wantsBrowser } from './browser.ts';
-import { nodeEdges } from './edges.ts';
+import { nodePlatform } from './edges.ts';
 
 const desktop = { env: { DISPLAY: ':0' }, isTerminal: true, platform: 'linux' } as const;
 
@@ -53,10 +53,15 @@ const filesLeft = async () => (await readdir(place)).filter((name) => name.start
 
 async function show(env: Record<string, string>) {
   const said: string[] = [];
-  const edges = { ...nodeEdges(process), env, platform: 'linux' as const, err: (line: string) => void said.push(line) };
+  const platform = {
+    ...nodePlatform(process),
+    env,
+    platform: 'linux' as const,
+    err: (line: string) => void said.push(line),
+  };
   const followed = Promise.withResolvers<void>();
   const stop = new AbortController();
-  const shown = showBoard({ link: LINK, folder: place, followed: followed.promise, stop: stop.signal }, edges);
+  const shown = showBoard({ link: LINK, folder: place, followed: followed.promise, stop: stop.signal }, platform);
   return { said, shown, follow: followed.resolve, stop: () => stop.abort() };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '@callboard/runtime/environment';
 import { untilAborted } from '@callboard/runtime/waits';
-import type { Edges } from './edges.ts';
+import type { Platform } from './edges.ts';
 
 /** Whether to open a browser: what the user chose, otherwise whether there is a desktop with a person in front of it. */
 export function wantsBrowser(open: boolean | null, { env, isTerminal, platform }: Desktop): boolean {
@@ -14,7 +14,7 @@ export function wantsBrowser(open: boolean | null, { env, isTerminal, platform }
   return platform === 'win32' || isSet(env.DISPLAY) || isSet(env.WAYLAND_DISPLAY);
 }
 
-export type Desktop = Pick<Edges, 'env' | 'isTerminal' | 'platform'>;
+export type Desktop = Pick<Platform, 'env' | 'isTerminal' | 'platform'>;
 
 const isSet = (variable: string | undefined) => variable !== undefined && variable !== '' && variable !== 'false';
 
@@ -54,7 +54,7 @@ interface Showing {
  */
 export async function showBoard(
   { link, folder: parent, followed, stop }: Showing,
-  { platform, env, err }: Edges,
+  { platform, env, err }: Platform,
 ): Promise<void> {
   const { CALLBOARD_TOKEN: _token, ...browserEnv } = env;
   const folder = await mkdtemp(join(parent, 'callboard-open-')); // 0700
@@ -63,13 +63,13 @@ export async function showBoard(
     const file = join(folder, 'callboard.html');
     await writeFile(file, redirectTo(link), { mode: 0o600, flag: 'wx' });
     const refused = openBrowser(file, platform, browserEnv).then((taken) => (taken ? untilAborted(over.signal) : null));
-    const words = await Promise.race([
+    const text = await Promise.race([
       followed.then(() => null),
       untilAborted(stop).then(() => null),
       refused.then(() => 'no browser could be opened; open the printed link in one.'),
       sleep(FILE_MS, 'no browser has opened the board yet; open the printed link in one.', { signal: over.signal }),
     ]);
-    if (words !== null) err(`callboard: ${words}`);
+    if (text !== null) err(`callboard: ${text}`);
   } finally {
     over.abort();
     await rm(folder, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import type { Environment } from '@callboard/runtime/environment';
 import { ask } from './ask.ts';
 import { besidePackage } from './package-files.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
-import type { KeptServerTiming } from './supervisor/kept-server.ts';
+import type { RestartTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
 import { type TerminalInput, terminalInput } from './terminal-input.ts';
 import { listenForKeys } from './terminal-keys.ts';
@@ -18,7 +18,7 @@ export type EndAllSessions = (
 ) => Promise<{ ended: number; failed: string[] }>;
 
 /** The outside world of the commands. Tests replace it. */
-export interface Edges {
+export interface Platform {
   env: Environment;
   /** The user's folder, which relative paths on the command line start from. */
   cwd: string;
@@ -59,14 +59,14 @@ export interface Edges {
   /** The programs that `start` supervises. */
   servers: ServerEntries;
   /** The supervisor's timing, if not the default. */
-  timing?: KeptServerTiming;
+  timing?: RestartTiming;
   /** The limits of the handshake with `claude`, if not the default. */
   handshakeLimits?: HandshakeLimits;
   endAllSessions: EndAllSessions;
 }
 
 /** Returns the edges of a real process. */
-export function nodeEdges(process: NodeJS.Process): Edges {
+export function nodePlatform(process: NodeJS.Process): Platform {
   return {
     env: process.env,
     cwd: process.env.INIT_CWD || process.cwd(), // npm runs a script in the package's folder and keeps the user's here

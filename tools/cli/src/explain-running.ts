@@ -1,7 +1,7 @@
 import { shellQuote } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { dataDirSuffix } from './command-line/data-dir.ts';
-import type { Edges } from './edges.ts';
+import type { Platform } from './edges.ts';
 import type { StartOptions } from './start-options.ts';
 import { askForLink } from './supervisor/control-socket.ts';
 import type { SupervisorRecord } from './supervisor/supervisor-lock.ts';
@@ -22,7 +22,7 @@ export function otherPorts({ port, orchestratorPort }: Pick<StartOptions, 'port'
 export async function explainRunning(
   { pid, port }: SupervisorRecord,
   options: StartOptions,
-  { home }: Pick<Edges, 'home'>,
+  { home }: Pick<Platform, 'home'>,
 ): Promise<string> {
   const { dataDir } = options;
   const link = await askForLink(dataDir, LINK_MS).catch((error: unknown) => `(${messageOf(error)})`);

@@ -1,11 +1,11 @@
 import { messageOf } from '@callboard/runtime/errors';
 import { showBoard, wantsBrowser } from './browser.ts';
-import type { Edges } from './edges.ts';
+import type { Platform } from './edges.ts';
 import type { StartOptions } from './start-options.ts';
 import { runFolder } from './supervisor/control-socket.ts';
 import type { Supervisor } from './supervisor/supervisor.ts';
 
-export interface LoginLinksParts {
+export interface LoginLinksDeps {
   readonly supervisor: Supervisor;
   readonly loginLink: string;
   readonly options: Pick<StartOptions, 'open' | 'dataDir'>;
@@ -16,13 +16,13 @@ export interface LoginLinksParts {
  * Prints the login link, opens it in a browser if that is wanted, and prints another for each press of `l`.
  * @returns how to end this
  */
-export async function offerLoginLinks({ supervisor, loginLink, options, stop }: LoginLinksParts, edges: Edges) {
-  const { out, err } = edges;
+export async function offerLoginLinks({ supervisor, loginLink, options, stop }: LoginLinksDeps, platform: Platform) {
+  const { out, err } = platform;
   out(`Callboard ready: ${loginLink}`);
-  const showing = wantsBrowser(options.open, edges)
+  const showing = wantsBrowser(options.open, platform)
     ? showBoard(
         { link: loginLink, folder: runFolder(options.dataDir), followed: supervisor.whenFollowed(loginLink), stop },
-        edges,
+        platform,
       )
     : Promise.resolve();
   showing.catch((error: unknown) => err(`callboard: no browser could be opened: ${messageOf(error)}`));
@@ -31,7 +31,7 @@ export async function offerLoginLinks({ supervisor, loginLink, options, stop }: 
       (link) => out(`Login link: ${link}`),
       (error: unknown) => stop.aborted || err(`callboard: ${messageOf(error)}`),
     );
-  const stopListening = edges.listenForKeys((key) => {
+  const stopListening = platform.listenForKeys((key) => {
     if (key === 'l') void printLink();
   });
   if (stopListening !== null) err('callboard: press l for another login link, Ctrl-C to stop.');

@@ -1,8 +1,8 @@
-import type { Edges } from './edges.ts';
+import type { Platform } from './edges.ts';
 
 /** A line on the terminal that says what is being done, with the seconds once it takes some. */
 export interface Progress {
-  say(words: string): void;
+  say(text: string): void;
   /** Takes the line off the terminal, for other output; `say` brings it back. */
   clear(): void;
 }
@@ -11,7 +11,7 @@ const EVERY_MS = 1_000;
 
 /** Shows progress on stderr if that is a terminal; elsewhere nothing is written, so that programs read what they always read. */
 export function createProgress(
-  { progress }: Pick<Edges, 'progress'>,
+  { progress }: Pick<Platform, 'progress'>,
   now: () => number = () => performance.now(),
 ): Progress {
   let timer: NodeJS.Timeout | undefined;
@@ -21,13 +21,13 @@ export function createProgress(
     progress?.(null);
   };
   return {
-    say(words) {
+    say(text) {
       if (progress === null) return;
       clear();
       const since = now();
       const draw = () => {
         const seconds = Math.floor((now() - since) / 1_000);
-        progress(`callboard: ${words}...${seconds === 0 ? '' : ` ${seconds} s`}`);
+        progress(`callboard: ${text}...${seconds === 0 ? '' : ` ${seconds} s`}`);
       };
       draw();
       timer = setInterval(draw, EVERY_MS).unref();

@@ -4,7 +4,7 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { readFlags } from './command-line/flags.ts';
-import { type Edges, nodeEdges } from './edges.ts';
+import { nodePlatform, type Platform } from './edges.ts';
 import { requireTrustInLogins, requireTrustInSharedStore } from './require-trust.ts';
 import { parseStartOptions, startFlags } from './start-options.ts';
 
@@ -22,16 +22,16 @@ async function setUp({
   const dataDir = await temporaryFolder();
   const asked: string[] = [];
   const said: string[] = [];
-  let looks = 0;
-  const edges: Edges = {
-    ...nodeEdges(process),
+  let checks = 0;
+  const platform: Platform = {
+    ...nodePlatform(process),
     err: (line) => void said.push(line),
     ask: async (question) => {
       asked.push(question);
       return answers.shift() ?? null;
     },
     inspectSandbox: async () => {
-      looks += 1;
+      checks += 1;
       return sandbox === 'works'
         ? { state: 'works', why: null, how: null }
         : { state: 'fails', why: 'bubblewrap is not installed.', how: null };
@@ -39,15 +39,15 @@ async function setUp({
   };
   const start = (...args: string[]) => {
     const given = readFlags('start', [...args, '--data-dir', dataDir], startFlags, {});
-    return requireTrustInLogins(parseStartOptions(given, { cwd: '/', home: '/' }), edges, never);
+    return requireTrustInLogins(parseStartOptions(given, { cwd: '/', home: '/' }), platform, never);
   };
   const share = (...args: string[]) => {
     const given = readFlags('start', [...args, '--data-dir', dataDir], startFlags, {});
     const url = 'postgres://ann:hush@db.example/board';
     const store = { url, address: parseDatabaseUrl(url), name: 'db.example:5432/board' };
-    return requireTrustInSharedStore(store, parseStartOptions(given, { cwd: '/', home: '/' }), edges, never);
+    return requireTrustInSharedStore(store, parseStartOptions(given, { cwd: '/', home: '/' }), platform, never);
   };
-  return { dataDir, asked, said, start, share, looks: () => looks };
+  return { dataDir, asked, said, start, share, checks: () => checks };
 }
 
 it('asks once, in words, where no session can be isolated, and remembers a yes', async () => {
@@ -99,7 +99,7 @@ it('asks nothing where sessions are isolated, and does not even look where only 
   await local.start();
   await local.start('--public-url', 'http://localhost:8100');
   await local.start(...CERTIFICATE);
-  expect([local.asked, local.said, local.looks()]).toEqual([[], [], 0]);
+  expect([local.asked, local.said, local.checks()]).toEqual([[], [], 0]);
 });
 
 it('warns where a proxy on this machine lets others in', async () => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { boardOrigin } from './board-address.ts';
 import { isLoopback } from './command-line/reach.ts';
 import { makeFolder } from './data-folder.ts';
-import type { Edges } from './edges.ts';
+import type { Platform } from './edges.ts';
 import { UsageError } from './errors.ts';
 import type { SharedStore } from './shared-store.ts';
 import type { StartOptions } from './start-options.ts';
@@ -32,10 +32,14 @@ interface Risk {
  * leads here.
  * @throws UsageError if nobody agrees, or nobody can be asked; the signal's reason if it aborts
  */
-export async function requireTrustInLogins(options: StartOptions, edges: Edges, signal: AbortSignal): Promise<void> {
-  const { host, dataDir, trustLogins, reach } = options;
+export async function requireTrustInLogins(
+  options: StartOptions,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host, dataDir, trustLogins, exposure } = options;
   const isOpen = !isLoopback(host);
-  const isReached = reach.publicUrl !== null && !isLoopback(new URL(reach.publicUrl).hostname);
+  const isReached = exposure.publicUrl !== null && !isLoopback(new URL(exposure.publicUrl).hostname);
   if (!isOpen && !isReached) return;
   const risk: Risk = {
     option: '--host',
@@ -45,10 +49,10 @@ export async function requireTrustInLogins(options: StartOptions, edges: Edges, 
     instead: 'Leave it out to listen on this machine only.',
   };
   if (trustLogins || (isOpen && (await isAgreed(risk)))) return;
-  const danger = await dangerOf(risk, edges, signal);
+  const danger = await dangerOf(risk, platform, signal);
   if (danger === null) return;
-  if (!isOpen) return edges.err(`callboard: warning: ${danger}. \`npx callboard doctor\` says what is missing.`);
-  await askToAgree(risk, danger, edges, signal);
+  if (!isOpen) return platform.err(`callboard: warning: ${danger}. \`npx callboard doctor\` says what is missing.`);
+  await askToAgree(risk, danger, platform, signal);
 }
 
 /**
@@ -59,7 +63,7 @@ export async function requireTrustInLogins(options: StartOptions, edges: Edges, 
 export async function requireTrustInSharedStore(
   { name }: SharedStore,
   { dataDir, sharedStore }: StartOptions,
-  edges: Edges,
+  platform: Platform,
   signal: AbortSignal,
 ): Promise<void> {
   const risk: Risk = {
@@ -70,12 +74,16 @@ export async function requireTrustInSharedStore(
     instead: 'Start without the URL to keep the store in the data directory.',
   };
   if (sharedStore.isTrusted || (await isAgreed(risk))) return;
-  const danger = await dangerOf(risk, edges, signal);
-  if (danger !== null) await askToAgree(risk, danger, edges, signal);
+  const danger = await dangerOf(risk, platform, signal);
+  if (danger !== null) await askToAgree(risk, danger, platform, signal);
 }
 
 /** What the person has to know; null where sessions are isolated. */
-async function dangerOf({ danger }: Risk, { inspectSandbox, env }: Edges, signal: AbortSignal): Promise<string | null> {
+async function dangerOf(
+  { danger }: Risk,
+  { inspectSandbox, env }: Platform,
+  signal: AbortSignal,
+): Promise<string | null> {
   const { state, why } = await inspectSandbox(env);
   signal.throwIfAborted();
   if (state === 'works') return null;
@@ -85,10 +93,10 @@ async function dangerOf({ danger }: Risk, { inspectSandbox, env }: Edges, signal
 async function askToAgree(
   { option, flag, file, instead }: Risk,
   danger: string,
-  edges: Edges,
+  platform: Platform,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await edges.ask(
+  const answer = await platform.ask(
     `callboard: ${danger}.\nStart anyway? Type yes to agree, once for this data directory: `,
     signal,
   );
@@ -98,7 +106,7 @@ async function askToAgree(
     );
   if (!/^y(es)?$/i.test(answer.trim()))
     throw new UsageError(`${option}: not agreed, so nothing was started. ${instead}`);
-  await saveAgreement(file, edges.now());
+  await saveAgreement(file, platform.now());
 }
 
 async function isAgreed({ file }: Risk): Promise<boolean> {

@@ -10,7 +10,7 @@ import {
 } from '@callboard/runtime/database-url';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import type { SharedStoreOptions } from './command-line/shared-store.ts';
-import type { Edges } from './edges.ts';
+import type { Platform } from './edges.ts';
 import { UsageError } from './errors.ts';
 
 /** The database of a shared store. */
@@ -34,9 +34,9 @@ const LIMIT_BYTES = 8_192;
 export async function findSharedStore(
   { url, isPiped }: Pick<SharedStoreOptions, 'url' | 'isPiped'>,
   dataDir: string,
-  edges: Pick<Edges, 'input'>,
+  platform: Pick<Platform, 'input'>,
 ): Promise<SharedStore | null> {
-  if (isPiped) return sharedStore(await readPiped(edges), STDIN);
+  if (isPiped) return sharedStore(await readPiped(platform), STDIN);
   if (url !== null) return sharedStore(url, 'CALLBOARD_DATABASE_URL');
   const file = join(dataDir, FILE);
   const text = await readPrivate(file);
@@ -55,7 +55,7 @@ function sharedStore(given: string, from: string): SharedStore {
   }
 }
 
-async function readPiped({ input }: Pick<Edges, 'input'>): Promise<string> {
+async function readPiped({ input }: Pick<Platform, 'input'>): Promise<string> {
   if (!input.isTerminal) return input.read();
   throw new UsageError(`${STDIN}: standard input is a terminal, which would show the password. Pipe the URL in.`);
 }

@@ -13,7 +13,7 @@ it('has a default for everything', () => {
   expect(parse([])).toEqual({
     port: 3100,
     host: '127.0.0.1',
-    reach: { publicUrl: null, proxies: [], tls: null },
+    exposure: { publicUrl: null, proxies: [], tls: null },
     trustLogins: false,
     orchestratorPort: 3101,
     dataDir: '/home/ann/.callboard',
@@ -115,13 +115,13 @@ it.each([
     { CALLBOARD_BEHIND_PROXY: '::1 fd00::/8', CALLBOARD_PUBLIC_URL: 'https://callboard.example.com:8443' },
     { publicUrl: 'https://callboard.example.com:8443', proxies: ['::1', 'fd00::/8'] },
   ],
-])('reads how people reach the board: %s %j', (args, env, reach) => {
+])('reads how people reach the board: %s %j', (args, env, exposure) => {
   expect(
     parse(
       args.split(' ').filter((arg) => arg !== ''),
       env,
-    ).reach,
-  ).toMatchObject(reach);
+    ).exposure,
+  ).toMatchObject(exposure);
 });
 
 const TLS = '--tls-cert a.pem --tls-key a.key';

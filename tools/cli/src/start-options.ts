@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import { z } from 'zod';
 import { dataDir, dataDirFlag } from './command-line/data-dir.ts';
 import { type Flag, type Given, parseGiven } from './command-line/flags.ts';
-import { reachFits, reachFlags, reachOf, reachSchemas } from './command-line/reach.ts';
+import { exposureFits, exposureFlags, exposureOf, exposureSchemas } from './command-line/reach.ts';
 import {
   type SharedStoreOptions,
   sharedStoreFlags,
@@ -24,7 +24,7 @@ const value = (name: string, placeholder: string, variable: string | null, help:
 /** The options of `callboard start`. */
 export const startFlags: readonly Flag[] = [
   value('port', 'PORT', 'CALLBOARD_PORT', 'Port of the board; 0 for any free one (3100).'),
-  ...reachFlags,
+  ...exposureFlags,
   {
     kind: 'switch',
     name: 'trust-logins',
@@ -89,7 +89,7 @@ export const startFlags: readonly Flag[] = [
 export interface StartOptions {
   readonly port: number;
   readonly host: string;
-  readonly reach: Reach;
+  readonly exposure: Exposure;
   /** Whether the command line agrees that a login from elsewhere is a shell on this machine. */
   readonly trustLogins: boolean;
   readonly orchestratorPort: number;
@@ -115,7 +115,7 @@ const schema = (base: PathBase) =>
   z
     .object({
       port: port.default(3100),
-      ...reachSchemas(base),
+      ...exposureSchemas(base),
       'trust-logins': z.boolean().default(false),
       'orchestrator-port': port.default(3101),
       'data-dir': dataDir(base),
@@ -138,7 +138,7 @@ const schema = (base: PathBase) =>
       path: ['token'],
       error: 'CALLBOARD_TOKEN_SHA256 is set too; set one of them',
     })
-    .superRefine(reachFits);
+    .superRefine(exposureFits);
 
 /** Validates the user's values. @throws UsageError with one line for each invalid value */
 export function parseStartOptions(given: Given, base: PathBase): StartOptions {
@@ -146,7 +146,7 @@ export function parseStartOptions(given: Given, base: PathBase): StartOptions {
   return {
     port: options.port,
     host: options.host,
-    reach: reachOf(options),
+    exposure: exposureOf(options),
     trustLogins: options['trust-logins'],
     orchestratorPort: options['orchestrator-port'],
     dataDir: options['data-dir'],

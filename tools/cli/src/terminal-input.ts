@@ -14,7 +14,7 @@ export interface TerminalInput {
   ask(question: string): Promise<string | null>;
 }
 
-const LOOK_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /** Returns the input of a process. */
 export const terminalInput = ({ stdin, stderr }: NodeJS.Process): TerminalInput => ({
@@ -44,7 +44,7 @@ async function dropTyped(stdin: NodeJS.ReadStream): Promise<void> {
   const drop = () => undefined;
   stdin.setRawMode(true);
   stdin.on('data', drop).resume();
-  await sleep(LOOK_MS);
+  await sleep(CHECK_INTERVAL_MS);
   stdin.off('data', drop).pause();
   stdin.setRawMode(false);
 }

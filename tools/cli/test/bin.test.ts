@@ -128,9 +128,9 @@ it('rebuilds a changed clone first, and says so if it cannot', async () => {
 
   await rm(builtFrom(root));
   await writeFile(script, 'process.exitCode = 1;');
-  const [code, words] = await runs();
+  const [code, text] = await runs();
   expect(code).toBe(1);
-  expect(words).toContain('the build failed. Run `npm install`, then `npm run build`');
+  expect(text).toContain('the build failed. Run `npm install`, then `npm run build`');
 });
 
 it('ends like the program it runs, even by a signal', async () => {

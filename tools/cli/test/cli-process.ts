@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { eventually, waitFor } from '../../../test-support/until.ts';
 
 /** On a busy machine a program may first bundle itself, or run the doctor's trials. */
-const LONGEST_RUN_MS = 60_000;
+const MAX_RUN_MS = 60_000;
 
 /** A real process under test. */
 export interface Program {
@@ -51,7 +51,7 @@ export function runProgram(
     stdout: () => out,
     stderr: () => err,
     get ended() {
-      return waitFor(`the end of ${[command, ...args].join(' ')}`, ended, { withinMs: LONGEST_RUN_MS, lastSeen: said });
+      return waitFor(`the end of ${[command, ...args].join(' ')}`, ended, { withinMs: MAX_RUN_MS, lastSeen: said });
     },
   };
 }

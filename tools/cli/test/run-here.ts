@@ -1,15 +1,15 @@
-import { type Edges, nodeEdges } from '../src/edges.ts';
+import { nodePlatform, type Platform } from '../src/edges.ts';
 import { run } from '../src/run.ts';
 
 /** Runs a command line in this process. */
-export async function runHere(args: readonly string[], edges: Partial<Edges> = {}) {
+export async function runHere(args: readonly string[], platform: Partial<Platform> = {}) {
   const out: string[] = [];
   const err: string[] = [];
   const exitCode = await run(args, {
-    ...nodeEdges(process),
+    ...nodePlatform(process),
     out: (line) => void out.push(line),
     err: (line) => void err.push(line),
-    ...edges,
+    ...platform,
   });
   return { exitCode, out: out.join('\n'), err: err.join('\n') };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { at, board, idle, request, session, stage } from '../test/sample-board.ts';
 import { sampleDecision } from '../test/samples.ts';
-import { announcementPath, announcementsOf, finishedWords } from './announcements.ts';
+import { announcementPath, announcementsOf, finishedText } from './announcements.ts';
 
 const checkId = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa';
 const check = (state: string) => ({ checkId, state, command: 'make', failures: 3, attempts: 3, since: at(2) });
@@ -58,7 +58,7 @@ it('tells once that Callboard merges a stage: the same before, during and after'
   ];
   const view = board({ stages });
   expect(announcementsOf(view).map(({ key }) => key)).toEqual(Array(4).fill(`finished A ${at(4)}`));
-  expect(view.stages.map(finishedWords)).toEqual(['ready for review', 'finished', ...Array(2).fill('merged and done')]);
+  expect(view.stages.map(finishedText)).toEqual(['ready for review', 'finished', ...Array(2).fill('merged and done')]);
 });
 
 it('tells that a pull request was merged, and nothing of what a person completed', () => {

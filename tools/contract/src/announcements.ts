@@ -60,7 +60,7 @@ function finishedSince(stage: StageView): string | null {
 }
 
 /** Returns what a stage that is finished is now, in words. */
-export function finishedWords({ completedAt, finishing }: Pick<StageView, 'completedAt' | 'finishing'>): string {
+export function finishedText({ completedAt, finishing }: Pick<StageView, 'completedAt' | 'finishing'>): string {
   if (completedAt !== null) return 'merged and done';
   return finishing?.state === 'under-way' && finishing.turn !== null ? 'finished' : 'ready for review';
 }

@@ -3,16 +3,16 @@ import { Budget } from './budgets.ts';
 import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
 import { column } from './column.ts';
 import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
-import { Hold } from './holds.ts';
+import { Pause } from './holds.ts';
 import { LimitsView, NO_LIMITS } from './limits.ts';
 import { Machine } from './machines.ts';
 import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
-import { Decision, type HeldAnswer, isUnsettled, PendingRequest } from './requests.ts';
+import { Decision, type DelayedAnswer, isUnsettled, PendingRequest } from './requests.ts';
 import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
 import { SessionState, type SessionSummary } from './sessions.ts';
 import { Column, type Stage, StageView } from './stages.ts';
-import { StartHold } from './start-holds.ts';
+import { StartDelay } from './start-holds.ts';
 
 /** How a warning begins that says why the store cannot be written. It comes first. */
 export const NOTHING_STORED = 'Nothing can be stored: ';
@@ -30,13 +30,13 @@ export const BoardView = z.object({
   /** Why nothing is started and no message is delivered at the moment, in words; null while nothing is paused. */
   paused: z.string().nullable().default(null),
   /** What keeps stages from starting automatically at the moment. */
-  startHolds: z.array(StartHold).default([]),
+  startHolds: z.array(StartDelay).default([]),
   /** How much may be spent, with what was. */
   budgets: z.array(Budget).default([]),
   /** The usage limits of the account, and what happens at one. */
   limits: LimitsView.default(NO_LIMITS),
   /** What people keep on hold, beside single stages. */
-  holds: z.array(Hold).default([]),
+  holds: z.array(Pause).default([]),
   /** The machines that share the store; none with a store in a file. */
   machines: z.array(Machine).default([]),
   /** Whether this machine can run Claude's commands in a sandbox. */
@@ -67,10 +67,10 @@ export interface BoardParts {
   pending: PendingRequest[];
   unsettled: Decision[];
   limits: LimitsView;
-  holds: Hold[];
+  holds: Pause[];
   warnings: string[];
   paused: string | null;
-  startHolds: StartHold[];
+  startHolds: StartDelay[];
   budgets: Budget[];
   sandbox: SandboxSupport;
   machines?: Machine[];
@@ -130,14 +130,14 @@ function countByStage(list: readonly { stageId: string }[]): ReadonlyMap<string,
  */
 export function foldBoard(view: BoardView, event: BoardEvent): BoardView {
   if (event.seq <= view.seq) return view;
-  const parts = foldParts({ ...view, seq: event.seq }, event);
+  const parts = foldDeps({ ...view, seq: event.seq }, event);
   const changed = { ...parts, machines: parts.machines ?? [], me: foldMe(view.me, event) };
   return changed.stages === view.stages && changed.pending === view.pending && changed.unsettled === view.unsettled
     ? { ...changed, stages: view.stages }
-    : keepUnchanged(view, boardView(changed));
+    : preserveUnchanged(view, boardView(changed));
 }
 
-function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
+function foldDeps(parts: BoardParts, event: BoardEvent): BoardParts {
   if (isRequestEvent(event)) return { ...parts, pending: upsert(parts.pending, event.data, requestKey) };
   switch (event.type) {
     case 'project-updated':
@@ -228,10 +228,10 @@ const withoutLater = (me: Me, isGone: (later: Me['later'][number]) => boolean): 
 const requestKey = ({ stageId, requestId }: { stageId: string; requestId: string }) => `${stageId}/${requestId}`;
 
 const withHeld = (pending: PendingRequest[], { held, ...place }: EventData<'answer-held'>): PendingRequest[] =>
-  pending.map((request) => (requestKey(request) === requestKey(place) ? withAnswerHeld(request, held) : request));
+  pending.map((request) => (requestKey(request) === requestKey(place) ? withAnswerDelayed(request, held) : request));
 
 /** Returns the request with an answer held back, or without one. */
-export function withAnswerHeld({ held: _, ...request }: PendingRequest, held: HeldAnswer | null): PendingRequest {
+export function withAnswerDelayed({ held: _, ...request }: PendingRequest, held: DelayedAnswer | null): PendingRequest {
   return held === null ? request : { ...request, held };
 }
 
@@ -249,7 +249,7 @@ function upsert<T>(list: T[], item: T, key: (item: T) => string): T[] {
 }
 
 /** Unchanged stages keep their identity, so that only the cards that changed are drawn again. */
-function keepUnchanged(before: BoardView, after: BoardView): BoardView {
+function preserveUnchanged(before: BoardView, after: BoardView): BoardView {
   const old = new Map(before.stages.map((stage) => [stage.id, stage]));
   const same = (a: StageView, b: StageView | undefined) =>
     b !== undefined && Object.keys(a).every((k) => a[k as keyof StageView] === b[k as keyof StageView]);

@@ -1,14 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  Budget,
-  BudgetBody,
-  type BudgetScope,
-  covers,
-  nearLimit,
-  scopeKey,
-  spentLimit,
-  spentWords,
-} from './budgets.ts';
+import { Budget, BudgetBody, type BudgetScope, covers, nearLimit, scopeKey, spentLimit, spentText } from './budgets.ts';
 import { StageId } from './ids.ts';
 
 const budget = (usd: number | null, tokens: number | null, spent: Budget['spent']) =>
@@ -24,10 +15,10 @@ it('warns from 80 % on, and is spent at 100 %, of the fuller limit', () => {
 });
 
 it('says amounts in words', () => {
-  expect(spentWords({ unit: 'usd', spent: 5.018, limit: 5 })).toBe('$5.02 of $5.00');
-  expect(spentWords({ unit: 'usd', spent: 0.0042, limit: 0.005 })).toBe('$0.0042 of $0.0050');
-  expect(spentWords({ unit: 'usd', spent: 0, limit: 0.1 })).toBe('$0.00 of $0.10');
-  expect(spentWords({ unit: 'tokens', spent: 12_345, limit: 10_000 })).toBe('12,345 of 10,000 tokens');
+  expect(spentText({ unit: 'usd', spent: 5.018, limit: 5 })).toBe('$5.02 of $5.00');
+  expect(spentText({ unit: 'usd', spent: 0.0042, limit: 0.005 })).toBe('$0.0042 of $0.0050');
+  expect(spentText({ unit: 'usd', spent: 0, limit: 0.1 })).toBe('$0.00 of $0.10');
+  expect(spentText({ unit: 'tokens', spent: 12_345, limit: 10_000 })).toBe('12,345 of 10,000 tokens');
 });
 
 it('has a scope for a stage, a project, a day, and everything, and no other', () => {

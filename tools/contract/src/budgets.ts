@@ -81,23 +81,23 @@ export function scopeKey(scope: BudgetScope): string {
 }
 
 /** An amount of money for people: `$4.20`; below ten cents with two digits that count: `$0.0042`. */
-export function usdWords(usd: number): string {
+export function formatUsd(usd: number): string {
   const decimals = usd > 0 && usd < 0.1 ? Math.min(1 - Math.floor(Math.log10(usd)), 8) : 2;
   return `$${usd.toFixed(decimals)}`;
 }
 
 /** An amount for people: `$4.20`, `12,000 tokens`. */
-export const amountWords = (unit: SpentBudget['unit'], amount: number): string =>
-  unit === 'usd' ? usdWords(amount) : `${Math.round(amount).toLocaleString('en')} tokens`;
+export const formatAmount = (unit: SpentBudget['unit'], amount: number): string =>
+  unit === 'usd' ? formatUsd(amount) : `${Math.round(amount).toLocaleString('en')} tokens`;
 
 /** `$5.02 of $5.00`. */
-export const spentWords = ({ unit, spent, limit }: Omit<SpentBudget, 'scope'>): string =>
+export const spentText = ({ unit, spent, limit }: Omit<SpentBudget, 'scope'>): string =>
   unit === 'usd'
-    ? `${amountWords(unit, spent)} of ${amountWords(unit, limit)}`
-    : `${Math.round(spent).toLocaleString('en')} of ${amountWords(unit, limit)}`;
+    ? `${formatAmount(unit, spent)} of ${formatAmount(unit, limit)}`
+    : `${Math.round(spent).toLocaleString('en')} of ${formatAmount(unit, limit)}`;
 
 /** Whose budget it is, after "the budget": "of today". */
-export function scopeWords(scope: BudgetScope): string {
+export function scopeText(scope: BudgetScope): string {
   if ('stageId' in scope) return 'of this stage';
   if ('projectId' in scope) return 'of this project';
   return 'day' in scope ? 'of today' : 'of all stages';

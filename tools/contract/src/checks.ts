@@ -3,7 +3,7 @@ import { StageId } from './ids.ts';
 import { isUnderWay, type StageReview } from './side-runs.ts';
 import { parseTemplate } from './templates.ts';
 
-const LONGEST_PROMPT = 200_000;
+const MAX_PROMPT_LENGTH = 200_000;
 
 /** Blank lines around a prompt say nothing; the indentation of its first line may: it is code, or a diagram. */
 export const withoutBlankEnds = (text: string): string => text.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd();
@@ -13,7 +13,7 @@ export const Template = z
   .string()
   .overwrite(withoutBlankEnds)
   .min(1, 'is empty')
-  .max(LONGEST_PROMPT, 'is longer than 200,000 characters')
+  .max(MAX_PROMPT_LENGTH, 'is longer than 200,000 characters')
   .superRefine((text, context) => {
     const parsed = parseTemplate(text);
     if ('problem' in parsed) context.addIssue({ code: 'custom', message: parsed.problem });
@@ -102,7 +102,7 @@ export const checkAtGate = ({ session }: { session: GateSession | null }): Stage
   session?.atGate === true && session.check?.state !== 'passed' ? session.check : null;
 
 /** Why a check waits for a person: "Check failed 3 times". */
-export function checkGateWords({ state, failures }: StageCheck): string {
+export function checkGateText({ state, failures }: StageCheck): string {
   switch (state) {
     case 'failed':
       return failures <= 1 ? 'Check failed' : `Check failed ${failures} times`;

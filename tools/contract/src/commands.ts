@@ -3,13 +3,13 @@ import { boardCommands, boardDocs } from './board-commands.ts';
 import { budgetCommands, budgetDocs } from './budget-commands.ts';
 import { checkCommands, checkDocs } from './check-commands.ts';
 import { draftCommands, draftDocs } from './draft-commands.ts';
-import { goingBackCommands, goingBackDocs } from './going-back-commands.ts';
-import { holdCommands, holdDocs } from './hold-commands.ts';
+import { goingBackDocs, rewindCommands } from './going-back-commands.ts';
+import { holdDocs, pauseCommands } from './hold-commands.ts';
 import { limitCommands, limitDocs } from './limit-commands.ts';
 import { loginCommands, loginDocs } from './login-commands.ts';
-import { lookingCommands, lookingDocs } from './looking-commands.ts';
+import { lookingDocs, presenceCommands } from './looking-commands.ts';
 import { machineCommands, machineDocs } from './machine-commands.ts';
-import { mendCommands, mendDocs } from './mend-commands.ts';
+import { mendDocs, repairCommands } from './mend-commands.ts';
 import { messageCommands, messageDocs } from './message-commands.ts';
 import { moveInCommands, moveInDocs } from './move-in-commands.ts';
 import { numberCommands, numberDocs } from './number-commands.ts';
@@ -39,10 +39,10 @@ export const commands = {
   ...numberCommands,
   ...stageCommands,
   ...checkCommands,
-  ...mendCommands,
+  ...repairCommands,
   ...pullRequestCommands,
   ...limitCommands,
-  ...holdCommands,
+  ...pauseCommands,
   ...machineCommands,
   ...budgetCommands,
   ...sessionCommands,
@@ -53,8 +53,8 @@ export const commands = {
   ...workspaceCommands,
   ...reviewCommands,
   ...ruleCommands,
-  ...goingBackCommands,
-  ...lookingCommands,
+  ...rewindCommands,
+  ...presenceCommands,
   ...pushCommands,
   ...webhookCommands,
   ...loginCommands,

@@ -3,7 +3,7 @@ import { MessageId, StageId } from './ids.ts';
 import { AttachedFile } from './messages.ts';
 
 /** The longest message, if JSON escapes each of its characters with six. */
-const MOST_CHARACTERS = 1_300_000;
+const MAX_CHARACTERS = 1_300_000;
 
 /**
  * Unsent input of a person, stored by the server so that it survives a reload and a change of device. `key` says where it
@@ -17,7 +17,7 @@ export const Draft = z.object({
   /** The form decides its shape; null removes the draft. */
   value: z
     .unknown()
-    .refine((value) => JSON.stringify(value ?? null).length <= MOST_CHARACTERS, 'is too long for a draft'),
+    .refine((value) => JSON.stringify(value ?? null).length <= MAX_CHARACTERS, 'is too long for a draft'),
   updatedAt: z.iso.datetime(),
   /** The tab that wrote it, which ignores its own draft. */
   writer: z.string().max(100).nullable(),
@@ -51,15 +51,15 @@ export const ReplacedMessage = z.object({
 });
 export type ReplacedMessage = z.infer<typeof ReplacedMessage>;
 
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 /** For all files together: a message has 25 MB, and three bytes of a file take four of them (Base64). */
-const MOST_MEGABYTES = 18;
+const MAX_MEGABYTES = 18;
 
 /** Returns why these files cannot be added to the stored ones, in words for a person; null if they can. */
-export function filesProblem(kept: readonly { size: number }[], more: readonly { size: number }[]): string | null {
-  const all = [...kept, ...more];
-  if (all.length > MOST_FILES) return `A message can take ${MOST_FILES} files at most; these would be ${all.length}.`;
+export function filesProblem(saved: readonly { size: number }[], more: readonly { size: number }[]): string | null {
+  const all = [...saved, ...more];
+  if (all.length > MAX_FILES) return `A message can take ${MAX_FILES} files at most; these would be ${all.length}.`;
   const megabytes = all.reduce((sum, file) => sum + file.size, 0) / 1_000_000;
-  if (megabytes <= MOST_MEGABYTES) return null;
-  return `A message can take ${MOST_MEGABYTES} MB of files at most; these would be ${Math.ceil(megabytes)} MB.`;
+  if (megabytes <= MAX_MEGABYTES) return null;
+  return `A message can take ${MAX_MEGABYTES} MB of files at most; these would be ${Math.ceil(megabytes)} MB.`;
 }

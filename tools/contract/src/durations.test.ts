@@ -7,7 +7,7 @@ it.each([
   [252_000, '4 min'],
   [3 * 3_600_000, '3 h'],
   [50 * 3_600_000, '2 d'],
-])('shows %i ms in one unit', (ms, words) => expect(shortDuration(ms)).toBe(words));
+])('shows %i ms in one unit', (ms, text) => expect(shortDuration(ms)).toBe(text));
 
 it.each([
   [340, '0.3 s'],
@@ -15,4 +15,4 @@ it.each([
   [252_000, '4 min 12 s'],
   [240_000, '4 min'],
   [3_900_000, '1 h 5 min'],
-])('shows %i ms in two units', (ms, words) => expect(exactDuration(ms)).toBe(words));
+])('shows %i ms in two units', (ms, text) => expect(exactDuration(ms)).toBe(text));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AlertSettings } from './alerts.ts';
 import { Draft } from './drafts.ts';
 import { requestEvents } from './generated/request-events.ts';
-import { Hold } from './holds.ts';
+import { Pause } from './holds.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { LimitsView } from './limits.ts';
 import { Login } from './logins.ts';
@@ -10,7 +10,7 @@ import { Machine, MachineId } from './machines.ts';
 import { QueuedMessage } from './messages.ts';
 import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
-import { Decision, HeldAnswer, RequestKind } from './requests.ts';
+import { Decision, DelayedAnswer, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import { LiveNow, SessionSummary } from './sessions.ts';
 import { SideRun } from './side-runs.ts';
@@ -33,7 +33,7 @@ export const eventData = {
   /** The CLI withdrew the request, or its process ended: nobody decided. */
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
   /** Somebody is answering the request: their answer is kept back for a moment; or they took it back (null). */
-  'answer-held': z.object({ ...ofStage, requestId: RequestId, held: HeldAnswer.nullable() }),
+  'answer-held': z.object({ ...ofStage, requestId: RequestId, held: DelayedAnswer.nullable() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
   'approval-resolved': Decision,
   /** Claude Code denied a call itself and asked nobody. */
@@ -68,7 +68,7 @@ export const eventData = {
   /** The usage limits of the account were reported anew, or what happens at one was changed. */
   'limits-updated': LimitsView,
   /** A project, or everything, was put on hold or released, or something was released from such a hold. All holds that there are now. */
-  'holds-updated': z.object({ holds: z.array(Hold) }),
+  'holds-updated': z.object({ holds: z.array(Pause) }),
   /** A machine joined, its name or version changed, or it became reachable, unreachable or lost. Figures alone tell nothing. */
   'machine-updated': z.object({ machine: Machine }),
   /** A person took a lost machine off the list. `machine-updated` tells if it is back. */

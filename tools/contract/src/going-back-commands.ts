@@ -9,7 +9,7 @@ import { StageView } from './stages.ts';
 const onStage = { stageId: StageId };
 
 /** Going back to an earlier message, and branching off there. */
-export const goingBackCommands = {
+export const rewindCommands = {
   /** Sets files, conversation or both back to before a message. What was is kept, and can be had again. */
   rewind_session: {
     route: 'POST /api/sessions/:stageId/rewind',
@@ -36,7 +36,7 @@ export const goingBackCommands = {
 } as const satisfies CommandDefinitions;
 
 /** What the API's document says of them. */
-export const goingBackDocs = (): DocsOf<typeof goingBackCommands> => {
+export const goingBackDocs = (): DocsOf<typeof rewindCommands> => {
   const COMMON = [
     ...(['unknown_stage', 'no_session', 'unknown_message', 'session_alarm', 'in_terminal', 'already_done'] as const),
     ...(['stage_running', 'background_work', 'cannot_go_back', 'worktree_failed'] as const),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ChangeCounts, FileDiff } from './diff.ts';
 import { MessageId, StageId } from './ids.ts';
-import { NotKept } from './trash.ts';
+import { NotSaved } from './trash.ts';
 
 /** Goes back to the moment before a message: files, conversation or both. */
 export const RewindBody = z.strictObject({
@@ -42,7 +42,7 @@ export const RewindPlan = z.object({
       counts: ChangeCounts,
       blocked: z.array(RewindBlocked),
       /** What no snapshot has, and what therefore stays as it is. */
-      notKept: z.array(NotKept),
+      notKept: z.array(NotSaved),
       /** Commits on the branch since then. They stay; what they changed shows as uncommitted. */
       commits: z.int().nonnegative(),
     })
@@ -64,7 +64,7 @@ export const RewindPlan = z.object({
 export type RewindPlan = z.infer<typeof RewindPlan>;
 
 /** One time that a person went back. */
-export const GoneBack = z.object({
+export const RewindRecord = z.object({
   id: z.string(),
   messageId: MessageId,
   at: z.iso.datetime(),
@@ -77,7 +77,7 @@ export const GoneBack = z.object({
   /** Until the next message. */
   canUndo: z.boolean(),
 });
-export type GoneBack = z.infer<typeof GoneBack>;
+export type RewindRecord = z.infer<typeof RewindRecord>;
 
 /** The stage that a stage was forked from. */
 export const StageFork = z.object({

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import * as the from './examples.ts';
-import { Hold, HoldBody } from './holds.ts';
+import { Pause, PauseBody } from './holds.ts';
 
-const reply = z.object({ holds: z.array(Hold) });
+const reply = z.object({ holds: z.array(Pause) });
 
 /** Holds of projects and of everything; a single stage that is on hold says so itself. */
-export const holdCommands = {
+export const pauseCommands = {
   get_holds: { route: 'GET /api/holds', time: 'read', input: z.object({}), reply },
   /** Puts stages on hold, or releases them. What waited goes on where it was, once. */
-  put_hold: { route: 'PUT /api/holds', time: 'slow', input: HoldBody, reply },
+  put_hold: { route: 'PUT /api/holds', time: 'slow', input: PauseBody, reply },
 } as const satisfies CommandDefinitions;
 
 /** What the API's document says of them. */
-export const holdDocs = (): DocsOf<typeof holdCommands> => {
+export const holdDocs = (): DocsOf<typeof pauseCommands> => {
   const all = { scope: {}, by: 'Ada', at: '2026-01-02T14:02:00.000Z', except: [] };
 
   return {

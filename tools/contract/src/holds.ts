@@ -5,33 +5,33 @@ const OfProject = z.strictObject({ projectId: ProjectId });
 const Everything = z.strictObject({});
 
 /** A project, or everything (`{}`). A single stage that is on hold says so itself (`held`). */
-export const HoldScope = z.union([OfProject, Everything]);
-export type HoldScope = z.infer<typeof HoldScope>;
+export const PauseScope = z.union([OfProject, Everything]);
+export type PauseScope = z.infer<typeof PauseScope>;
 
-const HoldException = z.union([z.strictObject({ stageId: StageId }), OfProject]);
+const PauseException = z.union([z.strictObject({ stageId: StageId }), OfProject]);
 
 /**
  * A person keeps stages from everything that Callboard does by itself: starting, going on, delivering queued messages, beginning
  * phases, checks and reviews, and finishing.
  */
-export const Hold = z.object({
-  scope: HoldScope,
+export const Pause = z.object({
+  scope: PauseScope,
   by: z.string(),
   at: z.iso.datetime(),
   /** What was released since. */
-  except: z.array(HoldException),
+  except: z.array(PauseException),
 });
-export type Hold = z.infer<typeof Hold>;
+export type Pause = z.infer<typeof Pause>;
 
 /** Who put a single stage on hold, and when. */
-export const HeldBy = Hold.pick({ by: true, at: true });
+export const HeldBy = Pause.pick({ by: true, at: true });
 
 /** What a person holds or releases: up to 500 stages, a project, or everything. */
-const HoldTarget = z.union([z.strictObject({ stageIds: z.array(StageId).min(1).max(500) }), OfProject, Everything]);
-export type HoldTarget = z.infer<typeof HoldTarget>;
+const PauseTarget = z.union([z.strictObject({ stageIds: z.array(StageId).min(1).max(500) }), OfProject, Everything]);
+export type PauseTarget = z.infer<typeof PauseTarget>;
 
-export const HoldBody = z.strictObject({
-  scope: HoldTarget,
+export const PauseBody = z.strictObject({
+  scope: PauseTarget,
   held: z.boolean(),
   /** Interrupts running turns; they go on when they are released. Left out, they finish. Only with `held`. */
   interrupt: z.boolean().optional(),
@@ -45,20 +45,20 @@ interface Holdable {
 }
 
 /** Whether a scope is that of the project, or everything. */
-export const coversProject = (scope: HoldScope, projectId: string): boolean =>
+export const coversProject = (scope: PauseScope, projectId: string): boolean =>
   !('projectId' in scope) || scope.projectId === projectId;
 
 /** Returns the hold of the stage's project, or of everything, that keeps the stage; null if there is none. */
-export function holdOver({ id, projectId }: Omit<Holdable, 'held'>, holds: readonly Hold[]): Hold | null {
-  const isExcepted = ({ except }: Hold) =>
+export function pauseOver({ id, projectId }: Omit<Holdable, 'held'>, pauses: readonly Pause[]): Pause | null {
+  const isExcepted = ({ except }: Pause) =>
     except.some((one) => ('stageId' in one ? one.stageId === id : one.projectId === projectId));
-  return holds.find((hold) => coversProject(hold.scope, projectId) && !isExcepted(hold)) ?? null;
+  return pauses.find((pause) => coversProject(pause.scope, projectId) && !isExcepted(pause)) ?? null;
 }
 
 /** Returns the hold of everything; null if there is none. */
-export const holdOfAll = (holds: readonly Hold[]): Hold | null =>
-  holds.find(({ scope }) => !('projectId' in scope)) ?? null;
+export const pauseOfAll = (pauses: readonly Pause[]): Pause | null =>
+  pauses.find(({ scope }) => !('projectId' in scope)) ?? null;
 
 /** Whether the stage itself, its project or everything is on hold. */
-export const isOnHold = (stage: Holdable, holds: readonly Hold[]): boolean =>
-  stage.held || holdOver(stage, holds) !== null;
+export const isPaused = (stage: Holdable, pauses: readonly Pause[]): boolean =>
+  stage.held || pauseOver(stage, pauses) !== null;

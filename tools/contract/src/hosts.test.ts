@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hostPlace, hostRule } from './hosts.ts';
+import { hostLocation, hostRule } from './hosts.ts';
 
 it.each([
   ['packages.example.com', 'packages.example.com'],
@@ -60,5 +60,5 @@ it.each([
   ['127.0.0.1.example.com', null],
   ['notlocalhost.example', null],
 ])('knows where %s is', (host, place) => {
-  expect(hostPlace(host)).toBe(place);
+  expect(hostLocation(host)).toBe(place);
 });

@@ -1,10 +1,10 @@
 /** A host name that needs no quoting anywhere: letters, digits, hyphens, underscores and single dots. */
 const NAME = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 const IPV6 = /^(?=.*:.*:)[0-9a-f:]+(?::\d{1,3}(?:\.\d{1,3}){3})?$/;
-const LONGEST = 253;
+const MAX_LENGTH = 253;
 
 /** A location that a person should know before they let a command connect. */
-export type HostPlace = 'this-machine' | 'metadata' | 'local-network';
+export type HostLocation = 'this-machine' | 'metadata' | 'local-network';
 
 /** The addresses at which clouds hand out the credentials of a machine. */
 const METADATA = new Set(['169.254.169.254', 'metadata.google.internal', 'fd00:ec2::254', '100.100.100.200']);
@@ -14,7 +14,7 @@ const LOCAL_ADDRESS =
 const LOCAL_NAME = /^(?:[^.:]+|.*\.(?:local|lan|internal|home\.arpa))$/;
 
 /** Returns where a host is, judged by its name; null for any other host. */
-export function hostPlace(host: string): HostPlace | null {
+export function hostLocation(host: string): HostLocation | null {
   const name = host
     .toLowerCase()
     .replace(/\.$/, '')
@@ -31,8 +31,8 @@ export function hostPlace(host: string): HostPlace | null {
  */
 export function hostRule(host: string): string | null {
   const name = host.toLowerCase().replace(/\.$/, '');
-  const place = hostPlace(name);
-  if (name.length > LONGEST || place === 'this-machine' || place === 'metadata') return null;
+  const place = hostLocation(name);
+  if (name.length > MAX_LENGTH || place === 'this-machine' || place === 'metadata') return null;
   if (NAME.test(name)) return name;
   const address = name.replace(/^\[(.*)\]$/, '$1');
   return IPV6.test(address) ? `[${address}]` : null;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import * as the from './examples.ts';
 import { StageId } from './ids.ts';
-import { GoOnBody, LIMIT_DEFAULTS, LimitSettingsPatch, LimitsView } from './limits.ts';
+import { LIMIT_DEFAULTS, LimitSettingsPatch, LimitsView, ResumeBody } from './limits.ts';
 import { SessionSummary } from './sessions.ts';
 
 /** Usage limits of the account, and stages that wait for one. */
@@ -14,7 +14,7 @@ export const limitCommands = {
   go_on: {
     route: 'POST /api/sessions/:stageId/go-on',
     time: 'slow',
-    input: GoOnBody.extend({ stageId: StageId }),
+    input: ResumeBody.extend({ stageId: StageId }),
     reply: z.object({ session: SessionSummary }),
   },
 } as const satisfies CommandDefinitions;

@@ -67,7 +67,7 @@ export const LimitWait = z.object({
 export type LimitWait = z.infer<typeof LimitWait>;
 
 /** `now`: tries again at once. `at-reset`: goes on by itself when the limit resets. `never`: waits for a person. */
-export const GoOnBody = z.strictObject({ when: z.enum(['now', 'at-reset', 'never']) });
+export const ResumeBody = z.strictObject({ when: z.enum(['now', 'at-reset', 'never']) });
 
 /** What the limits mean at an instant. */
 export interface LimitState {

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import * as the from './examples.ts';
 import { StageId } from './ids.ts';
-import { LookingAt } from './people.ts';
+import { Viewing } from './people.ts';
 
 /** The commands about who looks at what. */
-export const lookingCommands = {
+export const presenceCommands = {
   /** Tells what the person looks at in one tab, for the next minute; null: nothing any more. */
   tell_looking: {
     route: 'PUT /api/me/looking',
-    input: z.object({ tabId: z.uuid(), at: LookingAt.nullable() }),
+    input: z.object({ tabId: z.uuid(), at: Viewing.nullable() }),
     reply: z.object({}),
   },
   /** Whether the person who asks looks at this stage, in any tab of any device. */
@@ -23,7 +23,7 @@ export const lookingCommands = {
 } as const satisfies CommandDefinitions;
 
 /** What the API's document says of them. */
-export const lookingDocs = (): DocsOf<typeof lookingCommands> => {
+export const lookingDocs = (): DocsOf<typeof presenceCommands> => {
   const onStage = { stageId: the.stage.id };
 
   return {

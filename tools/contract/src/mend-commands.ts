@@ -8,7 +8,7 @@ import { StageView } from './stages.ts';
 const onStage = { stageId: StageId };
 
 /** Commands that put right what happened to a stage's worktree outside Callboard. */
-export const mendCommands = {
+export const repairCommands = {
   /** Puts the stage's worktree back into its place if something else stands there, or nothing. */
   remake_worktree: {
     route: 'POST /api/stages/:stageId/worktree/remake',
@@ -33,7 +33,7 @@ export const mendCommands = {
 } as const satisfies CommandDefinitions;
 
 /** What the API's document says of them. */
-export const mendDocs = (): DocsOf<typeof mendCommands> => {
+export const mendDocs = (): DocsOf<typeof repairCommands> => {
   const { stage } = the;
   const onStage = { stageId: stage.id };
 

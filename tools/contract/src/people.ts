@@ -35,5 +35,5 @@ export const NOBODY: Me = { name: '', presentation: 'overlay', later: [], alerts
 export const MePatch = z.strictObject({ presentation: Presentation.optional(), alerts: AlertSettings.optional() });
 
 /** What a person looks at in a tab that they use: one stage, or a page that shows what all stages need. */
-export const LookingAt = z.union([z.literal('everything'), StageId]);
-export type LookingAt = z.infer<typeof LookingAt>;
+export const Viewing = z.union([z.literal('everything'), StageId]);
+export type Viewing = z.infer<typeof Viewing>;

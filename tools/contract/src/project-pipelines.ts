@@ -11,7 +11,7 @@ export const ProjectPipeline = z.strictObject({
 });
 export type ProjectPipeline = z.infer<typeof ProjectPipeline>;
 
-const MOST_PIPELINES = 50;
+const MAX_PIPELINES = 50;
 
 const isSameName = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase();
 
@@ -27,8 +27,8 @@ export const ProjectPipelines = z
   )
   .superRefine((pipelines, context) => {
     const names = Object.keys(pipelines);
-    if (names.length > MOST_PIPELINES)
-      context.addIssue({ code: 'custom', message: `has more than ${MOST_PIPELINES} pipelines` });
+    if (names.length > MAX_PIPELINES)
+      context.addIssue({ code: 'custom', message: `has more than ${MAX_PIPELINES} pipelines` });
     for (const [index, name] of names.entries()) {
       const first = names.findIndex((other) => isSameName(other, name));
       if (first < index)

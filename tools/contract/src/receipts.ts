@@ -15,7 +15,7 @@ export const ReceiptReason = z.enum([
 export type ReceiptReason = z.infer<typeof ReceiptReason>;
 
 /** Why tool calls ran or did not, after their number or the call. */
-export const RECEIPT_WORDS: Readonly<Record<ReceiptReason, string>> = {
+export const RECEIPT_TEXTS: Readonly<Record<ReceiptReason, string>> = {
   person: 'allowed by a person',
   rule: 'allowed by a rule',
   hook: 'allowed by a hook',
@@ -84,5 +84,5 @@ export type Receipt = z.infer<typeof Receipt>;
 export const receiptCounts = (totals: Receipt['totals']) =>
   ReceiptReason.options.flatMap((reason) => {
     const count = totals[reason];
-    return count === undefined ? [] : [{ reason, count, words: RECEIPT_WORDS[reason] }];
+    return count === undefined ? [] : [{ reason, count, text: RECEIPT_TEXTS[reason] }];
   });

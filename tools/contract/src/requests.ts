@@ -4,7 +4,7 @@ import { REQUEST_KINDS } from './generated/request-kinds.ts';
 import { ProjectId, RequestId, StageId } from './ids.ts';
 import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
-import { Stake } from './stakes.ts';
+import { Risk } from './stakes.ts';
 
 /** The kinds of request that a person answers. `docs/interactive-tools.md` says how to add one. */
 export const RequestKind = z.enum(REQUEST_KINDS);
@@ -39,13 +39,13 @@ export type AskingCommand = z.infer<typeof AskingCommand>;
  * An answer that the server keeps back for a moment, so that its person can take it back. The request is still open; until the
  * answer is sent or taken back, every other answer is a conflict.
  */
-export const HeldAnswer = z.object({
+export const DelayedAnswer = z.object({
   by: z.string(),
   outcome: z.enum(['allowed', 'denied', 'answered']),
   /** When it is sent. */
   until: z.iso.datetime(),
 });
-export type HeldAnswer = z.infer<typeof HeldAnswer>;
+export type DelayedAnswer = z.infer<typeof DelayedAnswer>;
 
 /** A hook of a settings file gave a call another input than the one that Claude wrote. */
 export const InputChange = z.object({
@@ -88,8 +88,8 @@ export const PendingRequest = z.object({
   leavesSandbox: LeavesSandbox.nullable().default(null),
   /** For a `network` request, the commands that ran when it was made. If there is only one, that one asks. */
   commands: z.array(AskingCommand).default([]),
-  /** What is known to be at stake, the gravest first. Empty if only harmless reading was found, or for requests of older releases. */
-  stakes: z.array(Stake).default([]),
+  /** What is known to be at risk, the gravest first. Empty if only harmless reading was found, or for requests of older releases. */
+  stakes: z.array(Risk).default([]),
   /** For a `Write`: whether its file existed when it asked; left out if unknown. */
   fileExists: z.boolean().optional(),
   /** Set if a hook changed the call: `input` is what would run. Left out if Claude wrote it. */
@@ -98,7 +98,7 @@ export const PendingRequest = z.object({
   /** When it is denied automatically, if the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),
   /** Somebody is answering: their answer is kept back for a moment. Left out if nobody is. */
-  held: HeldAnswer.optional(),
+  held: DelayedAnswer.optional(),
 });
 export type PendingRequest = z.infer<typeof PendingRequest>;
 
@@ -189,7 +189,7 @@ export const isUnsettled = ({ delivery, settlement }: Pick<Decision, 'delivery' 
 
 /** Keeps an answer back for two seconds; until then its person can take it back. */
 /** Returns the path that made Claude Code ask, in words. @param folder of the stage's worktree, or null */
-export function blockedPathWords(path: string, folder: string | null): string {
+export function blockedPathText(path: string, folder: string | null): string {
   const base = folder === null || folder === '' || folder.endsWith('/') ? folder : `${folder}/`;
   if (base !== null && base !== '' && path.startsWith(base)) return `On ${path.slice(base.length)}`;
   return `Outside the stage's folder: ${path}`;
@@ -230,8 +230,8 @@ export const AnswerBody = z.strictObject({
 export type AnswerBody = z.infer<typeof AnswerBody>;
 
 /** An answer was kept back, and nothing is decided yet. */
-export const HeldReply = z.object({ heldUntil: z.iso.datetime() });
+export const DelayedReply = z.object({ heldUntil: z.iso.datetime() });
 
 /** What an answer led to: a decision, or with `hold` nothing yet. */
-export const AnswerReply = z.union([z.object({ decision: Decision }), HeldReply]);
+export const AnswerReply = z.union([z.object({ decision: Decision }), DelayedReply]);
 export type AnswerReply = z.infer<typeof AnswerReply>;

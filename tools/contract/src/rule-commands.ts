@@ -5,10 +5,10 @@ import { ProjectId, RequestId, StageId } from './ids.ts';
 import { SendMessageReply } from './messages.ts';
 import {
   DenialRetry,
+  DryRun,
   PermissionRule,
-  Rehearsal,
+  RuleLocation,
   RuleOffer,
-  RulePlace,
   RulesQuery,
   RuleText,
   UsedRule,
@@ -18,13 +18,13 @@ const ofRequest = z.object({ stageId: StageId, requestId: RequestId });
 
 const NewRule = z.strictObject({
   rule: RuleText,
-  scope: RulePlace,
+  scope: RuleLocation,
   /** When it stops by itself; never without it. */
   expiresAt: z.iso.datetime().optional(),
 });
-const RehearseBody = z.strictObject({
+const DryRunBody = z.strictObject({
   rule: RuleText,
-  scope: RulePlace,
+  scope: RuleLocation,
   /** Rules that would be granted with it: a compound command needs one for each of its parts. */
   along: z.array(RuleText).max(50).optional(),
 });
@@ -56,7 +56,7 @@ export const ruleCommands = {
     reply: z.object({ rule: PermissionRule }),
   },
   /** Plays a rule against the decision log. Changes nothing. */
-  rehearse_rule: { route: 'POST /api/rules/rehearse', input: RehearseBody, reply: Rehearsal },
+  rehearse_rule: { route: 'POST /api/rules/rehearse', input: DryRunBody, reply: DryRun },
   /** Returns exact rules for a request that people have allowed at least three times; null if there is nothing to offer. */
   get_rule_offer: {
     route: 'GET /api/sessions/:stageId/decisions/:requestId/rule-offer',

@@ -6,8 +6,8 @@ export const RuleScope = z.enum(['stage', 'project']);
 export type RuleScope = z.infer<typeof RuleScope>;
 
 /** The stage or the project in which a rule applies. */
-export const RulePlace = z.union([z.strictObject({ stageId: StageId }), z.strictObject({ projectId: ProjectId })]);
-export type RulePlace = z.infer<typeof RulePlace>;
+export const RuleLocation = z.union([z.strictObject({ stageId: StageId }), z.strictObject({ projectId: ProjectId })]);
+export type RuleLocation = z.infer<typeof RuleLocation>;
 
 /** A permission rule as Claude Code writes it: `Bash(npm test)`, `WebFetch(domain:example.org)`, `mcp__tracker__list`. */
 export const RuleText = z
@@ -77,7 +77,7 @@ export const RuleOffer = z.object({
 export type RuleOffer = z.infer<typeof RuleOffer>;
 
 /** A denial that a rule would have turned into an allowance. */
-export const RehearsedDenial = z.object({
+export const DryRunDenial = z.object({
   stageId: StageId,
   requestId: RequestId,
   stageTitle: z.string().nullable(),
@@ -88,7 +88,7 @@ export const RehearsedDenial = z.object({
 });
 
 /** What a rule would have done, had it applied all along. */
-export const Rehearsal = z.object({
+export const DryRun = z.object({
   /** How often Claude waited for a person's permission there. */
   waits: z.int().nonnegative(),
   /** How many of these waits the rule would surely have answered, and their length together. */
@@ -97,12 +97,12 @@ export const Rehearsal = z.object({
   /** Waits that it may have answered as well: only Claude Code could tell. */
   unsure: z.int().nonnegative(),
   /** Calls that people denied and that it would have let through, newest first; at most 100 of `denied`. */
-  wouldAllowDenied: z.array(RehearsedDenial),
+  wouldAllowDenied: z.array(DryRunDenial),
   denied: z.int().nonnegative(),
   /** The decisions before this were left out, because the log is too long; null: all of them count. */
   since: z.iso.datetime().nullable(),
 });
-export type Rehearsal = z.infer<typeof Rehearsal>;
+export type DryRun = z.infer<typeof DryRun>;
 
 /** Whether a denied call can be allowed and tried again. */
 export const DenialRetry = z.object({

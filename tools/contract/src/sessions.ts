@@ -4,7 +4,7 @@ import { SpentBudget } from './budgets.ts';
 import { StageCheck } from './checks.ts';
 import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
-import { GoneBack } from './going-back.ts';
+import { RewindRecord } from './going-back.ts';
 import { LaunchId, StageId } from './ids.ts';
 import { LimitWait } from './limits.ts';
 import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
@@ -278,7 +278,7 @@ export const SessionSummary = z.object({
   /** The number of commands that ran without asking because they ran in the sandbox. */
   sandboxAllowed: z.int().nonnegative().default(0),
   /** The times that a person went back and that were not undone, oldest first. */
-  goneBack: z.array(GoneBack).default([]),
+  goneBack: z.array(RewindRecord).default([]),
   /** Files are being set back, or brought back: nothing starts meanwhile. */
   isGoingBack: z.boolean().default(false),
   /** The number of queued messages. */

@@ -52,7 +52,7 @@ export const SideRun = z.object({
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
-  /** Set if it met a usage limit of the account and waits for the reset; it runs again at `goesOnAt`. `tries`: how often the limit should have reset. */
+  /** Set if it met a usage limit of the account and waits for the reset; it runs again at `resumesAt`. `tries`: how often the limit should have reset. */
   limitWait: z
     .object({
       window: z.string().nullable(),

@@ -8,7 +8,7 @@ import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
 import { Attachment } from './messages.ts';
 import { SuggestFiles } from './project-commands.ts';
 import { CreateStage, Stage, StagePatch, StageView } from './stages.ts';
-import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
+import { BuildFolders, Removal, SavedFile, TrashEntry } from './trash.ts';
 
 const onStage = { stageId: StageId };
 
@@ -58,7 +58,7 @@ export const stageCommands = {
       /** The new trash entry; null if nothing went to the trash. */
       kept: TrashEntry.nullable(),
       /** The folders of dependencies and build results that were deleted permanently. */
-      deleted: z.array(KeptFile),
+      deleted: z.array(SavedFile),
       /** Processes that Claude's commands left running: they run on. */
       running: z.array(LeftProcess).optional(),
     }),

@@ -26,7 +26,7 @@ it('keeps the indentation of the first line of a prompt, and drops blank lines a
   const prompt = ' \n\r\n    indented();\n\ttab\n\n ';
   const pipeline = [{ ...phase, prompt }];
   const parsed = NewStage.parse({ projectId: 'shop', title: 'T', prompt, pipeline });
-  const kept = '    indented();\n\ttab';
-  expect(parsed).toMatchObject({ prompt: kept, pipeline: [{ prompt: kept }] });
+  const saved = '    indented();\n\ttab';
+  expect(parsed).toMatchObject({ prompt: saved, pipeline: [{ prompt: saved }] });
   expect(problemsOf([{ ...phase, prompt: ' \n\t\n' }])).toEqual(['pipeline.0.prompt is empty']);
 });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 /**
- * What may be at stake in a request, the gravest first: lists of stakes are in this order. `unknown` is code whose effects nobody can
+ * What may be at risk in a request, the gravest first: lists of stakes are in this order. `unknown` is code whose effects nobody can
  * tell; `writes` are changes within the worktree.
  */
-export const StakeCode = z.enum([
+export const RiskCode = z.enum([
   'schedules',
   'credentials',
   'privileges',
@@ -18,20 +18,20 @@ export const StakeCode = z.enum([
   'unknown',
   'writes',
 ]);
-export type StakeCode = z.infer<typeof StakeCode>;
+export type RiskCode = z.infer<typeof RiskCode>;
 
-/** One thing that is known to be at stake in a request. */
-export const Stake = z.object({
-  code: StakeCode,
+/** One thing that is known to be at risk in a request. */
+export const Risk = z.object({
+  code: RiskCode,
   /** A sentence: "Deletes dist." */
   text: z.string(),
   /** The part of the command that it is about, to be shown where there is room for one line; null if it is the whole call. */
   command: z.string().nullable().default(null),
 });
-export type Stake = z.infer<typeof Stake>;
+export type Risk = z.infer<typeof Risk>;
 
 /** Each stake in a word or two, for places without room for a sentence. */
-export const STAKE_WORDS: Readonly<Record<StakeCode, string>> = {
+export const RISK_TEXTS: Readonly<Record<RiskCode, string>> = {
   schedules: 'schedules',
   credentials: 'credentials',
   privileges: 'administrator',

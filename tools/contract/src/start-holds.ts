@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { StageId } from './ids.ts';
 
 /** Why stages that are ready and start automatically do not start at the moment. A person's start is not held. */
-export const StartHold = z.object({
+export const StartDelay = z.object({
   code: z.enum(['budget', 'hold', 'machine', 'memory', 'usage-limit']),
   /** In a few words, for a card ("Waits for memory"). */
   reason: z.string(),
@@ -11,4 +11,4 @@ export const StartHold = z.object({
   /** The most urgent first. */
   stageIds: z.array(StageId),
 });
-export type StartHold = z.infer<typeof StartHold>;
+export type StartDelay = z.infer<typeof StartDelay>;

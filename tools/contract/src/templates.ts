@@ -13,7 +13,7 @@ const isName = (name: string): name is TemplateName => TEMPLATE_NAMES.some((know
 
 /** Opening braces with the backslashes before them. */
 const OPENING = /(\\*)\{\{/g;
-const LONGEST_SHOWN = 40;
+const MAX_SHOWN_LENGTH = 40;
 const KNOWN = TEMPLATE_NAMES.map((name) => `{{${name}}}`).join(', ');
 const AS_TEXT = String.raw`write \{{ if you mean the braces themselves`;
 
@@ -36,7 +36,7 @@ export function parseTemplate(template: string): { parts: TemplatePart[] } | { p
     if (end === -1) return { problem: `has {{ without }} in line ${line}; ${AS_TEXT}` };
     const name = template.slice(at, end).trim();
     if (!isName(name)) {
-      const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}...` : name;
+      const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}...` : name;
       return { problem: `has {{${shown}}} in line ${line}, which is no name: there are ${KNOWN}; ${AS_TEXT}` };
     }
     parts.push({ name });

@@ -1,4 +1,4 @@
-const LONGEST = 60;
+const MAX_LENGTH = 60;
 
 /** Markdown at the start of a line: headings, list items, quotes, and the fence or back ticks of code. */
 const MARKS = /^(?:\s|#+\s|[-*+]\s|>\s?|\d+[.)]\s|`+)+/;
@@ -20,8 +20,8 @@ export function titleProposal(prompt: string): string {
     .replace(/^please\s+/i, '')
     .trim();
   const title = sentence.charAt(0).toUpperCase() + sentence.slice(1);
-  if (title.length <= LONGEST) return title;
-  const cut = title.slice(0, LONGEST);
-  const atWord = cut.slice(0, Math.max(cut.lastIndexOf(' '), LONGEST / 2)).replace(/[\s,;:–-]+$/, '');
+  if (title.length <= MAX_LENGTH) return title;
+  const cut = title.slice(0, MAX_LENGTH);
+  const atWord = cut.slice(0, Math.max(cut.lastIndexOf(' '), MAX_LENGTH / 2)).replace(/[\s,;:–-]+$/, '');
   return `${atWord}…`;
 }

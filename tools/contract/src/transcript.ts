@@ -161,7 +161,7 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
 ]);
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>;
 
-type WithoutPlace<E> = E extends unknown ? Omit<E, 'index' | 'stageId' | 'at'> : never;
+type WithoutLocation<E> = E extends unknown ? Omit<E, 'index' | 'stageId' | 'at'> : never;
 type WithKnownCode<E> = E extends { kind: 'notice' } ? Omit<E, 'code'> & { code: NoticeCode } : E;
 /** An entry before the store assigned its position. */
-export type NewTranscriptEntry = WithKnownCode<WithoutPlace<TranscriptEntry>>;
+export type NewTranscriptEntry = WithKnownCode<WithoutLocation<TranscriptEntry>>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import * as the from './examples.ts';
 import { ProjectId } from './ids.ts';
-import { BuildFolders, KeptFile, ProjectWorktree, TrashEntry, WorktreeCleanUp } from './trash.ts';
+import { BuildFolders, ProjectWorktree, SavedFile, TrashEntry, WorktreeCleanUp } from './trash.ts';
 
 const ofWorktree = z.object({ projectId: ProjectId, name: z.string().min(1).max(200) });
 
@@ -31,7 +31,7 @@ export const trashCommands = {
       /** The new trash entry; null if there was nothing to keep. */
       kept: TrashEntry.nullable(),
       /** The folders of dependencies and build results that were deleted permanently. */
-      deleted: z.array(KeptFile),
+      deleted: z.array(SavedFile),
     }),
     isBodyOptional: true,
   },
@@ -44,7 +44,7 @@ export const trashCommands = {
     input: z.object({ trashId: z.uuid(), folder: z.string().trim().min(1).max(4_000).optional() }),
     reply: z.object({
       folder: z.string(),
-      files: z.array(KeptFile),
+      files: z.array(SavedFile),
       fileCount: z.int().nonnegative(),
       /** The branch of the worktree that kept work was restored into; null if there was no work. */
       branch: z.string().nullable(),

@@ -3,28 +3,28 @@ import { ProjectId, StageId } from './ids.ts';
 import { LeftProcess } from './left-processes.ts';
 
 /** A file, or a whole folder, by its path in the worktree. */
-export const KeptFile = z.object({ path: z.string(), bytes: z.int().nonnegative() });
-export type KeptFile = z.infer<typeof KeptFile>;
+export const SavedFile = z.object({ path: z.string(), bytes: z.int().nonnegative() });
+export type SavedFile = z.infer<typeof SavedFile>;
 
 /** The limit of files in a list; counts and sizes include all files. */
 export const NAMED_FILES = 200;
 
 /** A file or folder of a worktree that a commit of its files does not have. */
-export const NotKept = z.object({
+export const NotSaved = z.object({
   path: z.string(),
   /** `nested-repository`: a repository in the worktree, or a submodule with changes. `too-large`: larger than 50 MB. */
   reason: z.enum(['ignored', 'nested-repository', 'too-large', 'unreadable']),
   /** The size of a file that is too large; otherwise null. */
   bytes: z.int().nonnegative().nullable(),
 });
-export type NotKept = z.infer<typeof NotKept>;
+export type NotSaved = z.infer<typeof NotSaved>;
 
 /** What git has begun in a worktree and not ended. */
 export const GitOperation = z.enum(['rebase', 'am', 'merge', 'cherry-pick', 'revert', 'bisect']);
 export type GitOperation = z.infer<typeof GitOperation>;
 
 /** Work of a worktree beside its own branch. */
-export const LooseWork = z.object({
+export const UnreferencedWork = z.object({
   /** The branch that the worktree is on; null if it is on none. */
   branch: z.string().nullable(),
   /** Commits of its `HEAD`, or of what is half done there, that no branch or tag has. */
@@ -37,7 +37,7 @@ export const LooseWork = z.object({
   /** Stashes that were made in it, as git names them. They stay in the repository. */
   stashes: z.array(z.string()),
 });
-export type LooseWork = z.infer<typeof LooseWork>;
+export type UnreferencedWork = z.infer<typeof UnreferencedWork>;
 
 /** What deleting a stage would do to its worktree now. */
 export const Removal = z.object({
@@ -46,15 +46,15 @@ export const Removal = z.object({
   /** Why the worktree would stay with all its contents; null if it would be removed. */
   left: z.string().nullable(),
   /** Ignored files that would go to the trash; of files that Callboard copied, only those that have changed. */
-  files: z.array(KeptFile),
+  files: z.array(SavedFile),
   fileCount: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   /** Dependency and build folders, which a tool can recreate. */
-  buildFolders: z.array(KeptFile),
-  /** `isKept`: it has unmerged work. Null if there is no branch. */
+  buildFolders: z.array(SavedFile),
+  /** `isSaved`: it has unmerged work. Null if there is no branch. */
   branch: z.object({ name: z.string(), isKept: z.boolean() }).nullable(),
   /** Work beside the branch: what no ref has would go to the trash. Null if there is none. */
-  loose: LooseWork.nullable().default(null),
+  loose: UnreferencedWork.nullable().default(null),
   /** Processes that Claude's commands left running. Deleting the stage does not end them, and nobody lists them afterwards. */
   running: z.array(LeftProcess).optional(),
 });
@@ -65,7 +65,7 @@ export const BuildFolders = z.enum(['keep', 'delete']);
 export type BuildFolders = z.infer<typeof BuildFolders>;
 
 /** Work of a worktree that was neither committed nor merged, kept as a commit in its repository. */
-export const KeptWork = z.object({
+export const SavedWork = z.object({
   /** The ref that keeps it, `refs/callboard/trash/<stage>/<date>`. */
   ref: z.string(),
   commit: z.string(),
@@ -78,7 +78,7 @@ export const KeptWork = z.object({
   /** Further commits that only a reflog had: amended, rebased or reset. */
   earlier: z.int().nonnegative().default(0),
 });
-export type KeptWork = z.infer<typeof KeptWork>;
+export type SavedWork = z.infer<typeof SavedWork>;
 
 /** A worktree of a project. */
 export const ProjectWorktree = z.object({
@@ -102,13 +102,13 @@ export const WorktreeCleanUp = z.object({
   /** Why the worktree would stay; null if it would be removed. */
   left: z.string().nullable(),
   /** Null if all its work is merged, or if it stays. */
-  work: KeptWork.omit({ ref: true, commit: true }).nullable(),
+  work: SavedWork.omit({ ref: true, commit: true }).nullable(),
   /** Files that no commit can keep, which would go to the trash: ignored ones, nested repositories, files above 50 MB. */
-  files: z.array(KeptFile),
+  files: z.array(SavedFile),
   fileCount: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   /** Dependency and build folders, which a tool can recreate. */
-  buildFolders: z.array(KeptFile),
+  buildFolders: z.array(SavedFile),
 });
 export type WorktreeCleanUp = z.infer<typeof WorktreeCleanUp>;
 
@@ -124,11 +124,11 @@ export const TrashEntry = z.object({
   at: z.iso.datetime(),
   /** It is kept at least until then. */
   expiresAt: z.iso.datetime(),
-  files: z.array(KeptFile),
+  files: z.array(SavedFile),
   fileCount: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   /** Null if there was none to keep. */
-  work: KeptWork.nullable().default(null),
+  work: SavedWork.nullable().default(null),
   /** The worktree that it would be restored into, of the stage with the same id; null: into a new folder. */
   worktree: z.string().nullable(),
 });

@@ -14,7 +14,7 @@ const INVISIBLE = [
 ].map((code) => String.fromCodePoint(code));
 const SPACES = ['\u00a0', '\u1680', '\u2000', '\u2009', '\u202f', '\u205f', '\u3000'];
 
-const WORDS = [
+const TEXTS = [
   'rm',
   ' -rf ',
   'é',
@@ -34,7 +34,7 @@ const WORDS = [
 ];
 
 const anyText = fc
-  .array(fc.oneof(fc.constantFrom(...INVISIBLE, ...SPACES), fc.constantFrom(...WORDS), fc.string({ unit: 'binary' })), {
+  .array(fc.oneof(fc.constantFrom(...INVISIBLE, ...SPACES), fc.constantFrom(...TEXTS), fc.string({ unit: 'binary' })), {
     maxLength: 20,
   })
   .map((parts) => parts.join(''));

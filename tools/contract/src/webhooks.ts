@@ -12,8 +12,8 @@ export type WebhookForm = z.infer<typeof WebhookForm>;
 /** The forms that can tell later that nobody is needed any more. Messages of the others cannot be replaced. */
 export const FORMS_WITH_FOLLOW_UP: readonly WebhookForm[] = ['webhook', 'command', 'telegram'];
 
-const MOST_ARGUMENTS = 50;
-const LONGEST_COMMAND_S = 60;
+const MAX_ARGUMENTS = 50;
+const MAX_COMMAND_S_LENGTH = 60;
 
 const Address = z
   .url({ protocol: /^https?$/, error: 'is not an address that begins with https:// or http://' })
@@ -50,9 +50,9 @@ export const WebhookTarget = z.discriminatedUnion('form', [
           .regex(/^[^\0]*$/, 'has a null character'),
       )
       .min(1, 'names no program')
-      .max(MOST_ARGUMENTS)
+      .max(MAX_ARGUMENTS)
       .refine(([program = '']) => program.trim() !== '', 'names no program'),
-    timeLimitSeconds: z.int().min(1).max(LONGEST_COMMAND_S).default(30),
+    timeLimitSeconds: z.int().min(1).max(MAX_COMMAND_S_LENGTH).default(30),
   }),
   z.strictObject({
     form: z.literal('ntfy'),

@@ -4,13 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '@callboard/runtime/errors';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { dataDirLayout } from './data-dir.ts';
-import { nodeEdges } from './lib/edges.ts';
+import { nodePlatform } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { identityOf } from './machines/identity.ts';
 import { copyToFile } from './store/copy/copy-to-file.ts';
 import { newEpoch } from './store/sqlite/epoch.ts';
-import { troubleOf } from './store/storage-failure.ts';
+import { storageErrorOf } from './store/storage-failure.ts';
 import { readStoreLocation, requireStoreHere } from './store/store-location.ts';
 
 /** The contents of a backup, which prove that it can be read. */
@@ -59,7 +59,7 @@ async function backupShared(dataDir: string, target: string, databaseUrl: string
   try {
     // Loaded here because no store in a file needs it.
     const { openForCopy } = await import('./store/postgres/open-for-copy.ts');
-    const { id } = await identityOf(dataDir, nodeEdges);
+    const { id } = await identityOf(dataDir, nodePlatform);
     const historyFile = dataDirLayout(dataDir).databaseTimelines;
     const postgres = await openForCopy(databaseUrl, { id, historyFile });
     try {
@@ -69,8 +69,8 @@ async function backupShared(dataDir: string, target: string, databaseUrl: string
     }
     return proveBackup(target);
   } catch (error) {
-    const words = troubleOf(error)?.words ?? `${messageOf(error)}.`;
-    throw new OperationalError('backup_failed', `The backup failed: ${words}`, { cause: error });
+    const text = storageErrorOf(error)?.text ?? `${messageOf(error)}.`;
+    throw new OperationalError('backup_failed', `The backup failed: ${text}`, { cause: error });
   }
 }
 

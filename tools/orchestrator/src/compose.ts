@@ -9,15 +9,15 @@ import { beginMembership } from './compose/begin-membership.ts';
 import { createServices } from './compose/create-services.ts';
 import { createViews } from './compose/create-views.ts';
 import { joinMachines } from './compose/join-machines.ts';
-import { keepFiles } from './compose/keep-files.ts';
-import { keepFormerWork } from './compose/keep-former-work.ts';
+import { saveFiles } from './compose/keep-files.ts';
+import { saveOrphanedWork } from './compose/keep-former-work.ts';
 import { openRepositories, type Repositories } from './compose/open-repositories.ts';
 import { openStorage } from './compose/open-storage.ts';
 import { reactToChanges } from './compose/react-to-changes.ts';
 import { runSessions } from './compose/run-sessions.ts';
 import { homeOf, type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
-import { takeFormerWorktrees } from './compose/take-former-worktrees.ts';
-import { tellClaudeNews } from './doctor/claude-news.ts';
+import { recoverOrphanedWorktrees } from './compose/take-former-worktrees.ts';
+import { logClaudeUpdates } from './doctor/claude-news.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
 import { askLogin } from './doctor/inspect-claude.ts';
 import { createLoginWatch } from './doctor/login-watch.ts';
@@ -26,13 +26,13 @@ import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand, type Outcome } from './gateway/execute-command.ts';
 import { createExecutedCommands } from './gateway/executed-commands.ts';
 import { openGateway } from './gateway/gateway.ts';
-import { createBell } from './lib/bell.ts';
-import { type Edges, nodeEdges } from './lib/edges.ts';
+import { createSignal } from './lib/bell.ts';
+import { nodePlatform, type Platform } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import type { Logger } from './lib/logger.ts';
 import { useSpawner } from './lib/processes/processes.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { createStartHolds } from './scheduler/start-gates.ts';
+import { createStartDelays } from './scheduler/start-gates.ts';
 import type { Callers } from './sessions/callers.ts';
 import { VERSION } from './version.ts';
 
@@ -40,11 +40,11 @@ export interface ComposeOptions {
   log: Logger;
   /** The environment of Callboard; children get the user's part of it. */
   env: Readonly<Record<string, string | undefined>>;
-  edges?: Edges;
+  platform?: Platform;
   /** Called with the SHA-256, in hex, of each login code that was used. */
   onCodeUsed?: (codeSha256: string) => void;
   /** Called with what the terminal should say: that Claude Code is missing or not logged in, that this is over, and that a newer version must be started. */
-  onNews?: (line: string) => void;
+  onUpdate?: (line: string) => void;
   /** Called, with the reason, when this process has to start again: its machine was declared lost, or its shared store lost commits in a crash. */
   onLost?: (reason: string) => void;
   limits?: Partial<TimeLimits>;
@@ -75,48 +75,48 @@ export interface Orchestrator {
  *   a repository that cannot be registered
  */
 export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {
-  const { log, edges = nodeEdges, onNews = () => undefined } = options;
+  const { log, platform = nodePlatform, onUpdate = () => undefined } = options;
   const life = createLifecycle(log);
-  const context = { config, log, edges, limits: { ...TIME_LIMITS, ...options.limits }, life };
+  const context = { config, log, platform, limits: { ...TIME_LIMITS, ...options.limits }, life };
   try {
     requireOwnUser(config);
     const { storage, metrics, loopDelay } = await openMeasured(context, options);
     const stores = await joinMachines(context, storage, () => options.onLost?.('this machine was declared lost'));
     const { all: store, own, membership } = stores;
     const repositories = await openRepositories(context, { all: store, own }, options.env);
-    const kept = await keepFiles(context, { store, membership, ...repositories });
+    const saved = await saveFiles(context, { store, membership, ...repositories });
     const programs = watchPrograms(context, repositories);
-    tellClaudeNews(programs.login, onNews);
-    const outboxBell = createBell<StageId>();
+    logClaudeUpdates(programs.login, onUpdate);
+    const outboxSignal = createSignal<StageId>();
     const deltas = createDeltas<TextDelta>();
     const nows = createDeltas<SessionNowUpdate>();
-    await keepFormerWork(context, { ...repositories, store, membership });
+    await saveOrphanedWork(context, { ...repositories, store, membership });
     const running = await runSessions(context, {
       ...repositories,
       ...programs,
       store: own,
-      outboxBell,
+      outboxSignal,
       membership,
       onTextDelta: deltas.pass,
       onSessionNow: nows.pass,
-      onLaunchNews: metrics.countLaunch,
+      onLaunchUpdate: metrics.countLaunch,
     });
     const services = await createServices(
       context,
-      { ...storage, ...stores, ...kept, ...repositories, ...running, outboxBell, claude: programs.claude },
+      { ...storage, ...stores, ...saved, ...repositories, ...running, outboxSignal, claude: programs.claude },
       options,
     );
-    const startHolds = createStartHolds();
+    const startHolds = createStartDelays();
     const machine = { ...storage, ...services, ...programs, ...running, startHolds };
     const machines = membership?.machines ?? null;
-    const read = createViews({ ...storage, ...running, store, edges, machine, machines });
+    const read = createViews({ ...storage, ...running, store, platform, machine, machines });
     const handlers = commandHandlers({
       ...read,
       store,
       metrics,
       loopDelay,
       machines,
-      ...kept,
+      ...saved,
       ...repositories,
       ...running,
       ...services,
@@ -139,10 +139,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       execution,
       scheduler,
       mayStart,
-      outboxBell,
+      outboxSignal,
     });
-    takeFormerWorktrees(context, membership, { ...kept, ...repositories, store });
-    reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway, onNews });
+    recoverOrphanedWorktrees(context, membership, { ...saved, ...repositories, store });
+    reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway, onUpdate });
     return {
       port: gateway.port,
       createLoginCode: services.logins.createCode,
@@ -169,10 +169,10 @@ function requireOwnUser({ agentUser }: OrchestratorConfig): void {
 
 /** Opens the storage, whose transactions the metrics time from here on. Throws as `openStorage`. */
 async function openMeasured(context: StartContext, { onLost }: ComposeOptions) {
-  const { edges, life } = context;
+  const { platform, life } = context;
   const { read: loopDelay, stop } = watchLoopDelay();
   life.onStop('loop delay', stop);
-  const metrics = createMetrics({ edges, loopDelay, version: VERSION });
+  const metrics = createMetrics({ platform, loopDelay, version: VERSION });
   const opened = await openStorage(context, () => onLost?.('the shared store has lost commits in a crash'));
   const storage = { ...opened, store: metrics.timed(opened.store) };
   life.onStop('metrics', metrics.watch(storage.store));
@@ -180,17 +180,17 @@ async function openMeasured(context: StartContext, { onLost }: ComposeOptions) {
 }
 
 /** Claude Code and its sandbox, as installed on this machine. */
-function watchPrograms({ config, log, edges, limits, life }: StartContext, { env, claudeEnv }: Repositories) {
+function watchPrograms({ config, log, platform, limits, life }: StartContext, { env, claudeEnv }: Repositories) {
   const { dataDir, claudePath } = config;
   const { trialDelayMs } = limits;
   const find = () => findClaude(claudePath, env.PATH);
   const login = createLoginWatch({
     log,
-    edges,
+    platform,
     env,
     home: homeOf(env),
     findClaude: find,
-    lookMs: limits.loginLookMs,
+    checkIntervalMs: limits.loginCheckIntervalMs,
     askLogin: (program) => askLogin(program, env),
   });
   life.onStop('login', login.stop);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { endMarked, endStragglers, terminate } from './claude/processes/end-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { endWithoutStore } from './end-without-store.ts';
-import { nodeEdges } from './lib/edges.ts';
+import { nodePlatform } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
@@ -27,7 +27,7 @@ export async function endAllSessions(
   const { database, storeLocation } = dataDirLayout(dataDir);
   if ((await readStoreLocation(storeLocation)) !== null) return endWithoutStore(dataDir, { log, graceMs: GRACE_MS });
   if (!(await pathExists(database))) return { ended: 0, failed: [] };
-  const store = await openSqliteStore(database, nodeEdges, pino({ level: 'silent' })).catch((error: unknown) => {
+  const store = await openSqliteStore(database, nodePlatform, pino({ level: 'silent' })).catch((error: unknown) => {
     if (error instanceof OperationalError) return null;
     throw error;
   });

@@ -24,13 +24,13 @@ const FATAL = new Set([
 
 const log = pino({ name: 'orchestrator', level: logLevel(process.env) }, pino.destination({ fd: 2, sync: true }));
 
-const tell = runSupervised<OrchestratorConfig, Orchestrator>({
+const notify = runSupervised<OrchestratorConfig, Orchestrator>({
   name: 'orchestrator',
   Config: OrchestratorConfig,
   start: (config) => {
-    const onCodeUsed = (codeSha256: string) => void tell({ type: 'login-used', codeSha256 });
-    const onNews = (text: string) => void tell({ type: 'notice', text });
-    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onNews, onLost });
+    const onCodeUsed = (codeSha256: string) => void notify({ type: 'login-used', codeSha256 });
+    const onUpdate = (text: string) => void notify({ type: 'notice', text });
+    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onUpdate, onLost });
   },
   explainFailure,
   onMessage,
@@ -61,9 +61,9 @@ async function createLogin(
     const { createLoginCode, createTerminalLogin, requireCaller } = await orchestrator;
     if (heldFile !== null) await requireCaller(heldFile, terminal === null ? 'browser' : 'terminal');
     const code = await (terminal === null ? createLoginCode() : createTerminalLogin(terminal));
-    await tell({ type: 'login-created', id, code });
+    await notify({ type: 'login-created', id, code });
   } catch (error) {
     log.error({ err: error }, 'login not created');
-    await tell({ type: 'login-failed', id, message: messageOf(error) });
+    await notify({ type: 'login-failed', id, message: messageOf(error) });
   }
 }

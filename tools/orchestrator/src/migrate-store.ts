@@ -1,18 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { messageOf } from '@callboard/runtime/errors';
-import { AlreadyHeld, acquireProcessLock } from '@callboard/runtime/process-lock';
+import { AlreadyLocked, acquireProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
-import { nodeEdges } from './lib/edges.ts';
+import { nodePlatform } from './lib/edges.ts';
 import { AppError, OperationalError } from './lib/errors.ts';
 import { pathExists } from './lib/path-exists.ts';
 import { identityOf } from './machines/identity.ts';
-import { type CopiedTable, copyTables, holdSame, isEmpty } from './store/copy/copy-tables.ts';
+import { type CopiedTable, copyTables, isEmpty, pauseSame } from './store/copy/copy-tables.ts';
 import { bringUpToDate, copyToFile, draftOf, removeDatabase } from './store/copy/copy-to-file.ts';
 import { openSqliteCopy, snapshotSqlite } from './store/copy/sqlite-copy.ts';
 import type { CopySource } from './store/copy/table-rows.ts';
 import { openForCopy, type PostgresCopy } from './store/postgres/open-for-copy.ts';
-import { troubleOf } from './store/storage-failure.ts';
+import { storageErrorOf } from './store/storage-failure.ts';
 import { noteOwnStore, noteSharedStore, readStoreLocation } from './store/store-location.ts';
 
 export interface StoreMove {
@@ -50,7 +50,7 @@ export async function migrateStore(move: StoreMove): Promise<MovedStore> {
       if (error instanceof AppError) throw error;
       throw new OperationalError(
         'copy_failed',
-        `The store could not be moved: ${troubleOf(error)?.words ?? `${messageOf(error)}.`} Nothing was changed.`,
+        `The store could not be moved: ${storageErrorOf(error)?.text ?? `${messageOf(error)}.`} Nothing was changed.`,
         {
           cause: error,
         },
@@ -66,14 +66,14 @@ export async function migrateStore(move: StoreMove): Promise<MovedStore> {
 /** @throws OperationalError `storage_failed` if the database cannot be reached */
 async function openDatabase({ databaseUrl, dataDir }: StoreMove): Promise<PostgresCopy> {
   try {
-    const { id } = await identityOf(dataDir, nodeEdges);
+    const { id } = await identityOf(dataDir, nodePlatform);
     return await openForCopy(databaseUrl, { id, historyFile: dataDirLayout(dataDir).databaseTimelines });
   } catch (error) {
-    const trouble = troubleOf(error);
-    if (trouble === null) throw error;
+    const storageError = storageErrorOf(error);
+    if (storageError === null) throw error;
     throw new OperationalError(
       'storage_failed',
-      `The store could not be moved: ${trouble.words} Nothing was changed.`,
+      `The store could not be moved: ${storageError.text} Nothing was changed.`,
       {
         cause: error,
       },
@@ -97,7 +97,7 @@ async function toPostgres({ dataDir, databaseUrl, onTable }: StoreMove, postgres
         if (await isEmpty(target)) return summary(await copyTables({ source, target }, source.order, onTable));
         return requireSame(source, target, 'The database holds other data. Name an empty one.');
       });
-      await noteSharedStore(storeLocation, nameOfDatabase(parseDatabaseUrl(databaseUrl)), nodeEdges.now());
+      await noteSharedStore(storeLocation, nameOfDatabase(parseDatabaseUrl(databaseUrl)), nodePlatform.now());
       return moved;
     } finally {
       source.close();
@@ -132,7 +132,7 @@ const summary = (tables: readonly CopiedTable[]): MovedStore => ({
 
 /** An earlier move was interrupted after its copy: only what follows is left to do. @throws OperationalError `target_not_empty` */
 async function requireSame(source: CopySource, target: CopySource, advice: string): Promise<MovedStore> {
-  if (!(await holdSame(source, target)))
+  if (!(await pauseSame(source, target)))
     throw new OperationalError('target_not_empty', `${advice} Nothing was changed.`);
   return { tables: 0, rows: 0, wasCopied: true };
 }
@@ -155,9 +155,9 @@ const noData = (message: string) => new OperationalError('no_data', message);
 
 async function lockDataDir(file: string, dataDir: string) {
   try {
-    return await acquireProcessLock(file, 0, nodeEdges.now());
+    return await acquireProcessLock(file, 0, nodePlatform.now());
   } catch (error) {
-    if (!(error instanceof AlreadyHeld)) throw error;
+    if (!(error instanceof AlreadyLocked)) throw error;
     throw new OperationalError(
       'data_dir_in_use',
       `Callboard (process ${error.holder.pid}) is running on ${dataDir}. Stop it first (kill ${error.holder.pid}); its sessions go on meanwhile.`,

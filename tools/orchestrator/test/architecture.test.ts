@@ -9,7 +9,7 @@ const files = ['runtime', 'contract', 'orchestrator', 'web-server', 'cli', 'scri
 const production = files.filter((file) => !file.isTest);
 const below = (folder: string) => production.filter((file) => file.path.startsWith(`${folder}/`));
 const importsOf = (some: readonly SourceFile[]) => some.flatMap((file) => file.imports);
-const told = ({ from, to, isTypeOnly }: Import) => `${from} imports ${isTypeOnly ? 'a type of ' : ''}${to}`;
+const reported = ({ from, to, isTypeOnly }: Import) => `${from} imports ${isTypeOnly ? 'a type of ' : ''}${to}`;
 
 describe('packages', () => {
   const OURS = /^(@callboard\/|callboard(\/|$))/;
@@ -33,7 +33,7 @@ describe('packages', () => {
       allowed.test(to) ||
       Object.entries(ALSO_MAY).some(([place, also]) => from.startsWith(`${place}/`) && also.test(to));
     const imports = importsOf(below(folder)).filter(({ to, isOurs }) => !isOurs && OURS.test(to));
-    expect(imports.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+    expect(imports.filter((one) => !isAllowed(one)).map(reported)).toEqual([]);
   });
 
   it('contract depends on zod alone, its client on a parser of event streams as well, and neither on a platform', () => {
@@ -41,7 +41,7 @@ describe('packages', () => {
       to === 'zod' ||
       (/^(eventsource-parser|@callboard\/runtime\/waits)$/.test(to) && from.startsWith('contract/src/client/'));
     const others = importsOf(below('contract')).filter((one) => !one.isOurs && !isAllowed(one));
-    expect(others.map(told)).toEqual([]);
+    expect(others.map(reported)).toEqual([]);
   });
 
   it('runtime/waits, which the browser loads as well, depends on nothing', () => {
@@ -55,7 +55,7 @@ describe('packages', () => {
     const leaving = importsOf(production).filter(
       ({ from, to, isOurs }) => isOurs && rootOf(from) !== rootOf(to) && !to.endsWith('/package.json'),
     );
-    expect(leaving.map(told)).toEqual([]);
+    expect(leaving.map(reported)).toEqual([]);
   });
 });
 
@@ -79,7 +79,7 @@ function describeFolders(
       inside(to) === folder || allowed.includes(inside(to)) || (isTypeOnly && allowed.includes(`type ${inside(to)}`));
     const imports = importsOf(below(base).filter((file) => inside(file.path) === folder));
     const ours = imports.filter(({ to, isOurs }) => isOurs && to.startsWith(`${base}/`));
-    expect(ours.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+    expect(ours.filter((one) => !isAllowed(one)).map(reported)).toEqual([]);
   });
 }
 
@@ -206,12 +206,12 @@ describe('the orchestrator', () => {
       execa: /^orchestrator\/src\/isolation\//,
     };
     const imports = importsOf(below('orchestrator/src'));
-    expect(imports.filter(({ from, to }) => HOMES[to]?.test(from) === false).map(told)).toEqual([]);
+    expect(imports.filter(({ from, to }) => HOMES[to]?.test(from) === false).map(reported)).toEqual([]);
   });
 
   it('knows of the store in the folder of the CLI no more than what a row to be written looks like', () => {
     const ofStore = importsOf(below('orchestrator/src/claude')).filter(({ to }) => to.includes('/src/store/'));
-    expect(ofStore.map(told)).toEqual([
+    expect(ofStore.map(reported)).toEqual([
       'orchestrator/src/claude/wire/encode.ts imports a type of orchestrator/src/store/records.ts',
     ]);
   });
@@ -244,16 +244,16 @@ describe('the orchestrator', () => {
       ({ from, to, isTypeOnly }) =>
         services.includes(folder(from)) && services.includes(folder(to)) && folder(from) !== folder(to) && !isTypeOnly,
     );
-    expect(between.map(told)).toEqual([]);
+    expect(between.map(reported)).toEqual([]);
   });
 });
 
 describe('the board in the browser', () => {
   const isFeature = (path: string) => path.startsWith('features/');
   /** What the features share of the kinds of requests: how they are called. */
-  const REQUEST_WORDS = /^features\/interaction\/(?:kinds|words)\//;
+  const REQUEST_TEXTS = /^features\/interaction\/(?:kinds|words)\//;
   const folderOf = (path: string) => {
-    if (REQUEST_WORDS.test(path)) return 'request words';
+    if (REQUEST_TEXTS.test(path)) return 'request words';
     return path
       .split('/')
       .slice(0, isFeature(path) ? 2 : 1)
@@ -371,10 +371,10 @@ describe('the board in the browser', () => {
 
 describe('all files', () => {
   it('read the environment at the edge of their process, and nowhere else', () => {
-    const EDGES =
+    const PLATFORM =
       /^(orchestrator\/src\/main|scripted-model\/src\/emulator\/main|web-server\/src\/server\/main|cli\/src\/edges|scripted-model\/src\/main)\.ts$/;
     const reading = production.filter((file) => file.path.includes('/src/') && file.text.includes('process.env'));
-    expect(reading.map((file) => file.path).filter((path) => !EDGES.test(path))).toEqual([]);
+    expect(reading.map((file) => file.path).filter((path) => !PLATFORM.test(path))).toEqual([]);
   });
 
   /** Rings that are still to be opened. None may come to them. */

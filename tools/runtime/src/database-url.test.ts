@@ -34,9 +34,9 @@ it.each([
   ['postgres://ann:hush@h:99999/d', 'host or port'],
   ['postgres://ann:hush@h:x/d', 'host or port'],
   ['postgres://ann:hush@h/d?sslmode', 'not name=value'],
-])('says what is wrong with %s, without repeating any of it', (url, words) => {
+])('says what is wrong with %s, without repeating any of it', (url, text) => {
   const message = messageFor(url);
-  expect(message).toContain(words);
+  expect(message).toContain(text);
   expect(message).not.toMatch(/hu[s%#@]|ann:/);
 });
 

@@ -28,15 +28,15 @@ const isEntryOfNpm = (entry: string) =>
  * `node_modules/.bin` further back there, and it stays.
  */
 export function userEnvironment(env: Environment): Record<string, string> {
-  const kept: Record<string, string> = {};
+  const saved: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && !isOurs(name) && !isFromNpm(env, name)) kept[name] = value;
-  if (kept.PATH !== undefined) {
-    const entries = kept.PATH.split(delimiter);
+    if (value !== undefined && !isOurs(name) && !isFromNpm(env, name)) saved[name] = value;
+  if (saved.PATH !== undefined) {
+    const entries = saved.PATH.split(delimiter);
     const firstOwn = entries.findIndex((entry) => !isEntryOfNpm(entry));
-    kept.PATH = entries.slice(firstOwn === -1 ? entries.length : firstOwn).join(delimiter);
+    saved.PATH = entries.slice(firstOwn === -1 ? entries.length : firstOwn).join(delimiter);
   }
-  return kept;
+  return saved;
 }
 
 const LEVELS = new Set(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);

@@ -27,7 +27,7 @@ export interface ProcessLock {
 }
 
 /** Another living process holds the lock. */
-export class AlreadyHeld extends Error {
+export class AlreadyLocked extends Error {
   override readonly name = 'AlreadyHeld';
   readonly holder: LockHolder;
 
@@ -39,7 +39,7 @@ export class AlreadyHeld extends Error {
 
 /**
  * Takes the lock for the calling process, and creates its folder (for the owner alone) if it is missing.
- * @throws AlreadyHeld
+ * @throws AlreadyLocked
  */
 export async function acquireProcessLock(file: string, port: number, now: Date): Promise<ProcessLock> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -66,7 +66,7 @@ export async function findLockHolder(file: string): Promise<LockHolder | null> {
 }
 
 /**
- * Creates the lock file, or takes it over from a dead holder. Returns whether it was taken over. Throws AlreadyHeld.
+ * Creates the lock file, or takes it over from a dead holder. Returns whether it was taken over. Throws AlreadyLocked.
  *
  * A takeover needs a second lock, which is acquired in the same way. Its holder reads the file again before replacing it: of
  * two processes that saw the same dead holder, one wins and one is refused.
@@ -77,7 +77,7 @@ async function claim(file: string, record: LockHolder): Promise<boolean> {
     const text = await readIfThere(file);
     if (text === null) continue;
     const holder = await livingHolder(text);
-    if (holder !== null) throw new AlreadyHeld(holder);
+    if (holder !== null) throw new AlreadyLocked(holder);
     const guard = `${file}.takeover`;
     await claim(guard, record);
     try {

@@ -27,7 +27,7 @@ export interface ServerProgram<Config, Server extends RunningServer> {
 }
 
 /** Sends a message to the supervisor. Resolves once it is sent, or the supervisor is gone. Never rejects. */
-export type TellSupervisor = (message: FromServer) => Promise<void>;
+export type NotifySupervisor = (message: FromServer) => Promise<void>;
 
 /**
  * Runs a server as the process that the supervisor started: takes the configuration from the IPC pipe, reports `ready` or
@@ -37,7 +37,7 @@ export type TellSupervisor = (message: FromServer) => Promise<void>;
  */
 export function runSupervised<Config, Server extends RunningServer>(
   program: ServerProgram<Config, Server>,
-): TellSupervisor {
+): NotifySupervisor {
   let server: Promise<Server> | undefined;
   let isExiting = false;
 
@@ -50,7 +50,7 @@ export function runSupervised<Config, Server extends RunningServer>(
   }
 
   async function giveUp(failure: StartFailure): Promise<void> {
-    await tell({ type: 'failed', ...failure });
+    await notify({ type: 'failed', ...failure });
     exit(1);
   }
 
@@ -62,7 +62,7 @@ export function runSupervised<Config, Server extends RunningServer>(
       server = program.start(config);
       const { port, whenReady } = await server;
       await whenReady?.();
-      if (!isExiting) await tell({ type: 'ready', port });
+      if (!isExiting) await notify({ type: 'ready', port });
     } catch (error) {
       const failure = program.explainFailure(error, config);
       if (failure === null) program.log.error({ err: error }, `the ${program.name} cannot start`);
@@ -83,10 +83,10 @@ export function runSupervised<Config, Server extends RunningServer>(
     process.stderr.write(`The ${program.name} cannot run alone. Start Callboard with npm start.\n`);
     process.exit(1);
   }
-  return tell;
+  return notify;
 }
 
-const tell: TellSupervisor = (message) =>
+const notify: NotifySupervisor = (message) =>
   new Promise((resolve) => {
     if (process.send === undefined || !process.connected) resolve();
     else process.send(message, undefined, {}, () => resolve());

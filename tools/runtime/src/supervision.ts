@@ -8,7 +8,7 @@ import { z } from 'zod';
 const Port = z.int().min(0).max(65_535);
 
 /** How people reach the board from other machines. */
-export const Reach = z.object({
+export const Exposure = z.object({
   /** The origin that people open; null if that is the address it listens on. */
   publicUrl: z.url().nullable(),
   /** Addresses and networks of the proxies that may say for whom they ask. */
@@ -16,7 +16,7 @@ export const Reach = z.object({
   /** Absolute paths of a certificate and its key, if the web server itself speaks HTTPS. */
   tls: z.object({ cert: z.string(), key: z.string() }).nullable(),
 });
-export type Reach = z.infer<typeof Reach>;
+export type Exposure = z.infer<typeof Exposure>;
 
 export const OrchestratorConfig = z.object({
   /** Absolute. */
@@ -57,7 +57,7 @@ export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 export const WebServerConfig = z.object({
   host: z.string(),
   port: Port,
-  reach: Reach,
+  exposure: Exposure,
   /** `url` is null while unknown; `orchestrator-at` sends it later. */
   orchestrator: z.object({ url: z.url().nullable(), secret: z.string() }),
 });

@@ -30,11 +30,11 @@ describe('chooseReply', () => {
       ['greet', greet],
       ['other', { steps: [{ text: 'Other' }] }],
     ]);
-    const tell = (...messages: Message[]) => chooseReply({ model: 'm', messages, tools }, known);
-    expect(tell(user('Say hello, please.'))).toMatchObject({ script: 'greet', step: 0, reply: { text: 'Hello' } });
-    expect(tell(user('Say hello'), says, user('and?'))).toMatchObject({ step: 1, reply: { text: 'Bye' } });
-    expect(tell(user(named('other', 'Say hello')))).toMatchObject({ script: 'other' });
-    expect(tell(user('Say nothing'))).toMatchObject({ kind: 'default' });
+    const notify = (...messages: Message[]) => chooseReply({ model: 'm', messages, tools }, known);
+    expect(notify(user('Say hello, please.'))).toMatchObject({ script: 'greet', step: 0, reply: { text: 'Hello' } });
+    expect(notify(user('Say hello'), says, user('and?'))).toMatchObject({ step: 1, reply: { text: 'Bye' } });
+    expect(notify(user(named('other', 'Say hello')))).toMatchObject({ script: 'other' });
+    expect(notify(user('Say nothing'))).toMatchObject({ kind: 'default' });
   });
 
   it('follows a script that came with the prompt', () => {

@@ -66,9 +66,9 @@ describe('findPosition', () => {
   });
 
   it('counts a reply without visible output, which the CLI drops from the history', () => {
-    const nudge =
+    const schedule =
       '[Your previous response had no visible output. Please continue and produce a user-visible response.]';
-    expect(due(user(named('a'), nudge))).toBe('a 1');
+    expect(due(user(named('a'), schedule))).toBe('a 1');
   });
 
   it('does not count the stand-in that a resumed session is given', () => {

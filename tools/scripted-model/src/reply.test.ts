@@ -3,7 +3,7 @@ import type { MessagesRequest } from './messages-request.ts';
 import { buildReply } from './reply.ts';
 
 const request: MessagesRequest = { model: 'some-model', messages: [{ role: 'user', content: 'hi' }] };
-const planTold: MessagesRequest = {
+const planReported: MessagesRequest = {
   ...request,
   system: 'old: /home/x/.claude/plans/old.md',
   messages: [
@@ -55,7 +55,7 @@ describe('buildReply', () => {
 
   it('puts the plan file that the CLI named last into tool inputs', () => {
     const step = { tools: [{ name: 'Write', input: { file_path: '{{planFile}}', content: '# {{planFile}}' } }] };
-    expect(buildReply(step, planTold).blocks[0]).toMatchObject({
+    expect(buildReply(step, planReported).blocks[0]).toMatchObject({
       inputJson: '{"file_path":"/tmp/a-b/.claude/plans/fix-it.md","content":"# /tmp/a-b/.claude/plans/fix-it.md"}',
     });
     expect(() => buildReply(step, request)).toThrow('no plan file');

@@ -98,17 +98,17 @@ describe('close', () => {
 
 describe('the log', () => {
   it('holds what was asked and what was chosen', async () => {
-    const told: unknown[] = [];
-    const model = await start({ log: (request) => told.push(request) });
+    const reported: unknown[] = [];
+    const model = await start({ log: (request) => reported.push(request) });
     await ask(model, { text: 'x' }, { system: [{ type: 'text', text: 'Be kind' }] });
     expect(model.requests).toMatchObject([
       { model: 'm', system: 'Be kind', tools: ['Bash'], sessionId: 's1', kind: 'script', script: 'inline', step: 0 },
     ]);
-    expect(told).toEqual(model.requests);
+    expect(reported).toEqual(model.requests);
   });
 
   it('keeps the newest requests', async () => {
-    const model = await start({ keepRequests: 1 });
+    const model = await start({ maxRequests: 1 });
     await ask(model, { text: 'x' }, { model: 'first' });
     await ask(model, { text: 'x' }, { model: 'second' });
     expect(model.requests.map((request) => request.model)).toEqual(['second']);

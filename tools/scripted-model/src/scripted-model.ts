@@ -10,7 +10,7 @@ import { estimateTokens } from './reply.ts';
 import { createRequestLog, type LoggedRequest, type WaitOptions } from './request-log.ts';
 import { Script } from './script.ts';
 
-const KEPT_REQUESTS = 5_000;
+const MAX_REQUESTS = 5_000;
 
 export type ScriptedModelOptions = {
   port?: number;
@@ -18,7 +18,7 @@ export type ScriptedModelOptions = {
   /** Scripts that prompts made with `named` refer to. */
   scripts?: Record<string, Script>;
   /** How many of the newest requests stay in `requests` (5000); each holds its whole conversation. */
-  keepRequests?: number;
+  maxRequests?: number;
   /** Called with each request to the model as it arrives. */
   log?: (request: LoggedRequest) => void;
 };
@@ -42,7 +42,7 @@ export type ScriptedModel = {
 /** Starts a scripted stand-in for the Messages API on loopback. */
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const closing = new AbortController();
-  const log = createRequestLog(closing.signal, options.keepRequests ?? KEPT_REQUESTS);
+  const log = createRequestLog(closing.signal, options.maxRequests ?? MAX_REQUESTS);
   let gates = createGates();
   const scripts = new Map(Object.entries(options.scripts ?? {}).map(([name, script]) => [name, Script.parse(script)]));
   const tries = new Map<string, number>();

@@ -60,18 +60,18 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
 
   function firstLine(predicate: (line: Line) => boolean, from = 0): Promise<Line> {
     const { promise, resolve, reject } = Promise.withResolvers<Line>();
-    const look = () => {
+    const check = () => {
       const found = lines.slice(from).find(predicate);
       if (found !== undefined) resolve(found);
     };
     const lastSeen = () => [...lines.slice(-5).map((line) => JSON.stringify(line).slice(0, 400)), errors].join('\n');
     const giveUp = () => reject(new Error(`claude ended before a line that fits ${predicate}: ${lastSeen()}`));
-    watchers.add(look);
+    watchers.add(check);
     child.once('close', giveUp);
-    look();
+    check();
     if (child.exitCode !== null) giveUp();
     return waitFor(`a line that fits ${predicate}`, promise, { lastSeen }).finally(() => {
-      watchers.delete(look);
+      watchers.delete(check);
       child.off('close', giveUp);
     });
   }

@@ -339,19 +339,19 @@ it('writes events of one batch to each stream at once', async () => {
   for (const { events } of streams) await expect.poll(() => events.length).toBe(3);
   const writes = vi.spyOn(Socket.prototype, 'write');
   onTestFinished(() => writes.mockRestore());
-  orchestrator.together(() => {
+  orchestrator.batch(() => {
     for (let i = 0; i < 5; i++) orchestrator.emit();
   });
   for (const { ids } of streams) await expect.poll(ids).toEqual(upTo(5));
-  const told = writes.mock.calls.filter(([text]) => String(text).includes('event: mode-changed'));
-  expect(told.map(([text]) => String(text).match(/^id: /gm)?.length)).toEqual([5, 5]);
+  const reported = writes.mock.calls.filter(([text]) => String(text).includes('event: mode-changed'));
+  expect(reported.map(([text]) => String(text).match(/^id: /gm)?.length)).toEqual([5, 5]);
 });
 
 it('sends unstored messages after the events that came before them', async () => {
   const { orchestrator, stream } = await start();
   const opened = await stream();
   await expect.poll(() => opened.events.length).toBe(3);
-  orchestrator.together(() => {
+  orchestrator.batch(() => {
     orchestrator.emit();
     const machine = { startHolds: [], budgets: [], sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
     orchestrator.notices({ warnings: ['look'], paused: null, ...machine });

@@ -43,7 +43,7 @@ interface Received {
 }
 
 /** The sender of a command. */
-interface Known {
+interface RowCaches {
   name: string;
   /** Set for a page. */
   login: { loginId: string; key: PageKey; origin: string } | null;
@@ -51,7 +51,7 @@ interface Known {
 
 type Handler<T extends CommandType> = (
   input: CommandInput<T>,
-  known?: Known | null,
+  caches?: RowCaches | null,
 ) => CommandReply<T> | Promise<CommandReply<T>>;
 type Watch = (stageIds: readonly StageId[]) => void;
 type Handlers = { [T in CommandType]?: Handler<T> };
@@ -107,7 +107,7 @@ function createLogins(onEnd: (loginId: string) => void) {
   /** API tokens with the names of their owners. */
   const logins = new Map([[GOOD_TOKEN, 'Ann']]);
   /** Pages, by the secret of their cookie. */
-  const pages = new Map<string, Known>();
+  const pages = new Map<string, RowCaches>();
 
   function endLogin(loginId: string): void {
     for (const [secret, { login }] of pages) if (login?.loginId === loginId) pages.delete(secret);
@@ -140,16 +140,16 @@ function createLogins(onEnd: (loginId: string) => void) {
     },
   };
 
-  function knownBy({ kind, secret }: Credential): Known | null {
+  function identify({ kind, secret }: Credential): RowCaches | null {
     if (kind === 'page') return pages.get(secret) ?? null;
     const name = logins.get(secret);
     return name === undefined ? null : { name, login: null };
   }
 
-  return { loginCodes, logins, pages, endLogin, handlers, knownBy };
+  return { loginCodes, logins, pages, endLogin, handlers, identify };
 }
 
-interface ServerParts {
+interface ServerDeps {
   autoPong: boolean;
   secret: string;
   /** The first frame of each connection. */
@@ -158,7 +158,7 @@ interface ServerParts {
 }
 
 /** The WebSocket server, which the test can start and kill repeatedly, on one port. */
-function createServer({ autoPong, secret, init, execute }: ServerParts) {
+function createServer({ autoPong, secret, init, execute }: ServerDeps) {
   const wires = new Set<Socket>();
   let server: WebSocketServer | null = null;
   let port = 0;
@@ -198,7 +198,7 @@ function createServer({ autoPong, secret, init, execute }: ServerParts) {
       await new Promise<void>((resolve) => (stopping === null ? resolve() : stopping.close(() => resolve())));
     },
     /** Sends everything from `work` in one write, like the events of one commit. */
-    together(work: () => void): void {
+    batch(work: () => void): void {
       for (const wire of wires) wire.cork();
       work();
       for (const wire of wires) wire.uncork();
@@ -210,17 +210,21 @@ function createServer({ autoPong, secret, init, execute }: ServerParts) {
 }
 
 /** Carries out command frames. @returns a function that resolves with the reply frame */
-function createExecutor(handlers: Handlers, received: Received[], knownBy: (credential: Credential) => Known | null) {
-  async function runHandler(type: CommandType, input: unknown, known: Known | null): Promise<object> {
-    const handler = handlers[type] as ((input: unknown, known: Known | null) => unknown) | undefined; // parsed by the schema of this type
+function createExecutor(
+  handlers: Handlers,
+  received: Received[],
+  identify: (credential: Credential) => RowCaches | null,
+) {
+  async function runHandler(type: CommandType, input: unknown, caches: RowCaches | null): Promise<object> {
+    const handler = handlers[type] as ((input: unknown, caches: RowCaches | null) => unknown) | undefined; // parsed by the schema of this type
     if (handler === undefined) throw new Error(`the test did not expect ${type}`);
-    return { ok: true, data: await handler(input, known) };
+    return { ok: true, data: await handler(input, caches) };
   }
 
   return async (text: string, watch: Watch): Promise<object> => {
     const { type, id, actor, credential, peer: _peer, idempotency, ...rest } = CommandFrame.parse(JSON.parse(text));
     const input = commands[type].input.parse(rest);
-    const known = credential === undefined ? null : knownBy(credential);
+    const known = credential === undefined ? null : identify(credential);
     received.push({ type, input, actor: known?.name ?? actor?.name, idempotency });
     if (type === 'watch') watch(commands.watch.input.parse(input).stageIds);
     if (credential !== undefined && known === null) {
@@ -243,7 +247,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   const { store, since: eventsSince, seq, ...log } = createEventLog();
   const {
     handlers: authHandlers,
-    knownBy,
+    identify,
     ...logins
   } = createLogins((loginId) => {
     publish({ type: 'login-ended', seq: seq() + 1, at: AT, data: { loginId, by: 'Ben' } });
@@ -259,7 +263,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     watch: () => ({}),
     ...authHandlers,
   };
-  const execute = createExecutor(handlers, received, knownBy);
+  const execute = createExecutor(handlers, received, identify);
   const server = createServer({
     autoPong,
     secret,

@@ -6,14 +6,14 @@ import { pino } from 'pino';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { WAIT_MS } from '../../../test-support/until.ts';
 import { type AppSettings, buildApp } from '../src/server/app.ts';
-import { createEventHub, type EventHubParts } from '../src/server/events/event-hub.ts';
+import { createEventHub, type EventHubDeps } from '../src/server/events/event-hub.ts';
 import { createLog } from '../src/server/log.ts';
 import { createOrchestratorClient } from '../src/server/orchestrator/client.ts';
 import { createFakeOrchestrator, GOOD_TOKEN, SECRET } from './fake-orchestrator.ts';
 
 export interface HarnessOptions
   extends Partial<AppSettings>,
-    Partial<Pick<EventHubParts, 'heartbeatMs' | 'loginCheckMs' | 'maxUnreadBytes'>> {
+    Partial<Pick<EventHubDeps, 'heartbeatMs' | 'loginCheckMs' | 'maxUnreadBytes'>> {
   now?: () => number;
   /** The default is `error`. */
   logLevel?: string;
@@ -70,7 +70,7 @@ export async function startHarness(options: HarnessOptions = {}) {
     ...(now === undefined ? {} : { now }),
     settings: {
       host: '127.0.0.1',
-      reach: { publicUrl: null, proxies: [], tls: null },
+      exposure: { publicUrl: null, proxies: [], tls: null },
       port: 80, // inject sends this in its Host header
       version: '0.1.0',
       clientDir: join(emptyDir, 'not-built'),

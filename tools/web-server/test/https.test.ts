@@ -36,10 +36,10 @@ async function start({ publicUrl = `https://${NAME}` as string | null, host = '0
       host,
       port: 0,
       orchestrator: { url: orchestrator.url(), secret: SECRET },
-      reach: { publicUrl, proxies: [], tls: files },
+      exposure: { publicUrl, proxies: [], tls: files },
     },
     log,
-    { certificateMs: 20, onNotice: (words) => notices.push(words) },
+    { certificateMs: 20, onNotice: (text) => notices.push(text) },
   );
   onTestFinished(server.stop);
   const origin = publicUrl ?? `https://localhost:${server.port}`;
@@ -162,7 +162,7 @@ describe.skipIf(!isInstalled('openssl'))('HTTPS (needs openssl)', () => {
     ['the key of another', 'cert', 'other', '--tls-key: .* is not the key of the certificate in'],
     ['a missing file', 'cert', 'missing', '--tls-key: .* cannot be read: there is no such file'],
     ['a folder', 'folder', 'key', '--tls-cert: .* cannot be read: it is a folder'],
-  ])('does not start with %s', async (_what, cert, key, words) => {
+  ])('does not start with %s', async (_what, cert, key, text) => {
     const folder = await temporaryFolder();
     const made = await makeCertificate(folder, 'first', [NAME]);
     const other = await makeCertificate(folder, 'second', [NAME]);
@@ -175,8 +175,8 @@ describe.skipIf(!isInstalled('openssl'))('HTTPS (needs openssl)', () => {
     };
     const tls = { cert: paths[cert] ?? '', key: paths[key] ?? '' };
     const place = { host: '127.0.0.1', port: 0, orchestrator: { url: 'ws://127.0.0.1:9', secret: SECRET } };
-    const started = startWebServer({ ...place, reach: { publicUrl: null, proxies: [], tls } }, createTestLog().log);
+    const started = startWebServer({ ...place, exposure: { publicUrl: null, proxies: [], tls } }, createTestLog().log);
     await expect(started).rejects.toThrow(CertificateError);
-    await expect(started).rejects.toThrow(new RegExp(words));
+    await expect(started).rejects.toThrow(new RegExp(text));
   });
 });

@@ -44,16 +44,16 @@ const viaFetch =
   };
 
 /** Where a browser finds the server: a running one, an injected one, or one that is reached in a way of its own. */
-type Place = string | Pick<Harness, 'app'> | { origin: string; send: Send };
+type Location = string | Pick<Harness, 'app'> | { origin: string; send: Send };
 
-function placeOf(at: Place): { origin: string; send: Send } {
+function locationOf(at: Location): { origin: string; send: Send } {
   if (typeof at === 'string') return { origin: at, send: viaFetch(at) };
   return 'app' in at ? { origin: 'http://localhost', send: viaInject(at) } : at;
 }
 
 /** A browser of one origin. `app.inject` sends `localhost:80` in its Host header. */
-export function newBrowser(at: Place) {
-  const { origin, send } = placeOf(at);
+export function newBrowser(at: Location) {
+  const { origin, send } = locationOf(at);
   const { key, signFor } = createPageKey();
   let cookie = '';
 

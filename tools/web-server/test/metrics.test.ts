@@ -21,9 +21,9 @@ async function start() {
 
 it('tells the figures of both processes to a token for metrics, and nothing to anybody else', async () => {
   const { scrape, withToken } = await start();
-  const told = await scrape(withToken);
-  expect(told.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-  const samples = parseMetrics(told.body);
+  const reported = await scrape(withToken);
+  expect(reported.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+  const samples = parseMetrics(reported.body);
   expect(sampleValue(samples, 'callboard_x')).toBe(1);
   expect(sampleValue(samples, 'callboard_orchestrator_up')).toBe(1);
   expect(sampleValue(samples, 'callboard_event_streams')).toBe(0);

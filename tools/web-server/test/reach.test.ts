@@ -10,7 +10,7 @@ const CLIENT = '203.0.113.9';
 const behindProxy = {
   port: 3100,
   host: '0.0.0.0',
-  reach: { publicUrl: PUBLIC, proxies: ['127.0.0.1', '10.0.0.0/8'], tls: null },
+  exposure: { publicUrl: PUBLIC, proxies: ['127.0.0.1', '10.0.0.0/8'], tls: null },
 };
 
 let harness: Harness;
@@ -26,7 +26,7 @@ const forwarded = (client = CLIENT) => ({
 
 async function get(remoteAddress: string, headers: Record<string, string>, url = '/api/board') {
   const answer = await harness.app.inject({ url, remoteAddress, headers: { ...bearer, ...headers } });
-  return { status: answer.statusCode, code: answer.json().code, words: String(answer.json().detail) };
+  return { status: answer.statusCode, code: answer.json().code, text: String(answer.json().detail) };
 }
 
 /** A browser whose requests a proxy passes on. */
@@ -125,12 +125,12 @@ describe('behind a proxy', () => {
     ],
     ['the public site without TLS', PROXY, { ...forwarded(), origin: `http://${HOST}` }, `A page from http://${HOST}`],
     ['a page that hides its origin', PROXY, { ...forwarded(), origin: 'null' }, 'A page from null'],
-  ])('refuses %s', async (_what, address, headers, words) => {
+  ])('refuses %s', async (_what, address, headers, text) => {
     harness = await startHarness(behindProxy);
     for (const url of ['/api/board', '/api/events', '/api/health', '/login?code=c1', '/']) {
-      const { status, code, words: said } = await get(address, headers, url);
+      const { status, code, text: said } = await get(address, headers, url);
       expect([url, status, code]).toEqual([url, 403, 'wrong_origin']);
-      expect(said).toContain(words);
+      expect(said).toContain(text);
     }
   });
 
@@ -221,7 +221,10 @@ describe('behind a proxy', () => {
 
 describe('through a tunnel to another port', () => {
   it('answers under the public URL, as well as under its own address, with cookies of their own', async () => {
-    harness = await startHarness({ port: 3100, reach: { publicUrl: 'http://localhost:8100', proxies: [], tls: null } });
+    harness = await startHarness({
+      port: 3100,
+      exposure: { publicUrl: 'http://localhost:8100', proxies: [], tls: null },
+    });
     for (const host of ['localhost:8100', 'localhost:3100', '127.0.0.1:3100']) {
       expect(await get('127.0.0.1', { host, origin: `http://${host}` })).toMatchObject({ status: 200 });
     }

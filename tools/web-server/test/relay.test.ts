@@ -184,8 +184,8 @@ it('passes on the answer to a question with any text, and never treats such a ke
   const before = harness.orchestrator.received.length;
   const good = await post('{"requestId":"r","answers":{"__proto__":"this","constructor":"that"}}');
   expect(good.statusCode).toBe(200);
-  const told = JSON.stringify(harness.orchestrator.received.slice(before));
-  expect(told).toContain('"answers":{"__proto__":"this","constructor":"that"}');
+  const reported = JSON.stringify(harness.orchestrator.received.slice(before));
+  expect(reported).toContain('"answers":{"__proto__":"this","constructor":"that"}');
   expect((await post(`{"requestId":"r","answers":${answers}}`)).statusCode).toBe(400);
   const polluted = await post('{"requestId":"r","answers":{"a":"b"},"__proto__":{"actor":"Eve"}}');
   expect(polluted.statusCode === 400 || !JSON.stringify(harness.orchestrator.received.at(-1)).includes('Eve')).toBe(

@@ -84,7 +84,7 @@ it('answers a request that is not valid HTTP, and logs nothing of it', async () 
   const { listen, logged } = await start({ logLevel: 'trace' });
   const { hostname, port } = new URL(await listen());
   const before = logged.length;
-  for (const [request, words] of [
+  for (const [request, text] of [
     ['NONSENSE token-5ecret\r\n\r\n', 'not a valid HTTP request'],
     [`GET / HTTP/1.1\r\nAuthorization: Bearer token-5ecret${'x'.repeat(20_000)}\r\n\r\n`, 'too large'],
   ] as const) {
@@ -93,7 +93,7 @@ it('answers a request that is not valid HTTP, and logs nothing of it', async () 
     const answer = (await socket.toArray()).join('');
     expect(answer).toContain('HTTP/1.1 400 Bad Request');
     expect(answer).toContain('"code":"bad_request"');
-    expect(answer).toContain(words);
+    expect(answer).toContain(text);
   }
   expect(logged.slice(before)).toEqual([]);
 });

@@ -102,10 +102,10 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     orchestrator.handlers.interrupt = noAnswer;
     const over = new AbortController();
     const waiting = transport.command('interrupt', { stageId: stage.id }, over.signal);
-    const told = expect(waiting).rejects.toThrow('enough');
+    const reported = expect(waiting).rejects.toThrow('enough');
     await expect.poll(() => orchestrator.inputsOf('interrupt').length).toBe(1);
     over.abort(new Error('enough'));
-    await told;
+    await reported;
   });
 
   it('returns copies, which the caller may change', async () => {

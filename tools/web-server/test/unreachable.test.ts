@@ -38,8 +38,8 @@ it('reports details of its health to logged-in clients, and the status to everyo
       orchestrator: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 },
     },
   });
-  const stranger = await app.inject({ url: '/api/health', headers: { authorization: 'Bearer unknown' } });
-  expect([stranger.statusCode, stranger.json()]).toEqual([200, { status: 'ok' }]);
+  const unattributed = await app.inject({ url: '/api/health', headers: { authorization: 'Bearer unknown' } });
+  expect([unattributed.statusCode, unattributed.json()]).toEqual([200, { status: 'ok' }]);
   harness.orchestrator.handlers.get_counts = () => {
     throw new Refusal('storage_failed', 'The store cannot be read.');
   };

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { addressList, isAddressEntry, loopbackAddresses } from '@callboard/runtime/address-list';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import { z } from 'zod';
 import type { Flag } from './flags.ts';
 import { complain, type PathBase, path } from './values.ts';
@@ -15,7 +15,7 @@ const value = (name: string, placeholder: string, variable: string, help: string
 });
 
 /** The options that say how people reach the board from other machines. */
-export const reachFlags: readonly Flag[] = [
+export const exposureFlags: readonly Flag[] = [
   value(
     'host',
     'ADDRESS',
@@ -69,7 +69,7 @@ const proxies = z
   .transform(entriesOf);
 
 /** The schemas of these options. */
-export const reachSchemas = (base: PathBase) => ({
+export const exposureSchemas = (base: PathBase) => ({
   host: host.default('127.0.0.1'),
   'public-url': publicUrl.nullable().default(null),
   'behind-proxy': proxies.default([]),
@@ -77,8 +77,8 @@ export const reachSchemas = (base: PathBase) => ({
   'tls-key': path(base).nullable().default(null),
 });
 
-type GivenReach = z.infer<z.ZodObject<ReturnType<typeof reachSchemas>>>;
-type Complaint = (option: keyof GivenReach, words: string) => void;
+type ExposureOptions = z.infer<z.ZodObject<ReturnType<typeof exposureSchemas>>>;
+type Complaint = (option: keyof ExposureOptions, text: string) => void;
 
 /** Whether only this machine can reach an address to listen on. */
 export const isLoopback = (address: string): boolean => address === 'localhost' || loopbackAddresses.has(address);
@@ -86,10 +86,10 @@ export const isLoopback = (address: string): boolean => address === 'localhost' 
 const everyAddress = addressList(['0.0.0.0', '::']);
 
 /** Checks, for a schema, that the options fit together, and that no login crosses a network unencrypted. */
-export const reachFits = (given: GivenReach, context: z.RefinementCtx): void =>
+export const exposureFits = (given: ExposureOptions, context: z.RefinementCtx): void =>
   check(given, (option, message) => context.addIssue({ code: 'custom', path: [option], message }));
 
-function check(given: GivenReach, complaint: Complaint): void {
+function check(given: ExposureOptions, complaint: Complaint): void {
   const { 'public-url': url, 'behind-proxy': behind, 'tls-cert': cert, 'tls-key': key } = given;
   if (cert !== null && key === null) complaint('tls-cert', 'needs --tls-key, the key of this certificate');
   if (key !== null && cert === null) complaint('tls-key', 'needs --tls-cert, the certificate of this key');
@@ -114,7 +114,7 @@ function check(given: GivenReach, complaint: Complaint): void {
     );
 }
 
-function checkPublicUrl({ protocol, hostname }: URL, given: GivenReach, complaint: Complaint): void {
+function checkPublicUrl({ protocol, hostname }: URL, given: ExposureOptions, complaint: Complaint): void {
   const isEncrypted = given['tls-cert'] !== null;
   if (protocol === 'https:') {
     if (!isEncrypted && given['behind-proxy'].length === 0)
@@ -130,7 +130,7 @@ function checkPublicUrl({ protocol, hostname }: URL, given: GivenReach, complain
 }
 
 /** Returns how the board is reached. Call it with options that were checked. */
-export function reachOf(given: GivenReach): Reach {
+export function exposureOf(given: ExposureOptions): Exposure {
   const { 'public-url': url, 'behind-proxy': behind, 'tls-cert': cert, 'tls-key': key } = given;
   return { publicUrl: url, proxies: behind, tls: cert === null || key === null ? null : { cert, key } };
 }

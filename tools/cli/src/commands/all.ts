@@ -2,7 +2,7 @@ import { backup } from './backup.ts';
 import type { Command } from './command.ts';
 import { createCompletion } from './completion.ts';
 import { demo } from './demo.ts';
-import { deskCommands } from './desk-commands.ts';
+import { apiCommands } from './desk-commands.ts';
 import { doctor } from './doctor.ts';
 import { down } from './down.ts';
 import { createHelp } from './help.ts';
@@ -16,7 +16,7 @@ import { start } from './start.ts';
 /** Every command, in the order of the help text. */
 export const commands: readonly Command[] = [
   ...[start, link, down, doctor, backup, restore, migrateStore, demo],
-  ...[login, ...deskCommands, logout],
+  ...[login, ...apiCommands, logout],
   ...[createCompletion(() => commands), createHelp(() => commands)],
 ];
 

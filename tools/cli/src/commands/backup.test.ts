@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
 
 const at = new Date('2026-01-02T03:04:05.678Z');
-const noSessions: Partial<Edges> = { now: () => at, endAllSessions: async () => ({ ended: 0, failed: [] }) };
+const noSessions: Partial<Platform> = { now: () => at, endAllSessions: async () => ({ ended: 0, failed: [] }) };
 
 /** The tables of a store that a backup and a restore need. */
 function putStore(file: string, stages: number): void {

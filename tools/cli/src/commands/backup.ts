@@ -23,24 +23,25 @@ export const backup: Command = {
     dataDirFlag,
     ...databaseUrlFlags,
   ],
-  run: async ({ given, edges }) => {
-    const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional(), ...databaseUrlSchemas });
+  run: async ({ given, platform }) => {
+    const schema = z.object({ 'data-dir': dataDir(platform), file: path(platform).optional(), ...databaseUrlSchemas });
     const { 'data-dir': folder, file, ...where } = parseGiven(schema, given);
     const shared = await findSharedStore(
       { url: where['database-url'], isPiped: where['database-url-stdin'] },
       folder,
-      edges,
+      platform,
     );
-    const target = file ?? join(folder, 'backup', `callboard-${edges.now().toISOString().replaceAll(':', '-')}.sqlite`);
+    const target =
+      file ?? join(folder, 'backup', `callboard-${platform.now().toISOString().replaceAll(':', '-')}.sqlite`);
     const { backupStore } = await import('@callboard/orchestrator/backup'); // loaded here because no other command needs it
     try {
       const proof = await backupStore(folder, target, shared?.url ?? null);
-      edges.out(`Backed up to ${target}: ${describeContents(proof)}.`);
+      platform.out(`Backed up to ${target}: ${describeContents(proof)}.`);
     } catch (error) {
-      throw explainBackupError(error, folder, edges.home);
+      throw explainBackupError(error, folder, platform.home);
     }
-    edges.out(`To restore it: npx callboard restore ${shellQuote(target)}${dataDirSuffix(folder, edges.home)}`);
-    edges.err('callboard: the worktrees of stages belong to git and are not in the backup.');
+    platform.out(`To restore it: npx callboard restore ${shellQuote(target)}${dataDirSuffix(folder, platform.home)}`);
+    platform.err('callboard: the worktrees of stages belong to git and are not in the backup.');
     return 0;
   },
 };

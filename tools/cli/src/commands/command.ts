@@ -1,5 +1,5 @@
 import type { Flag, Given } from '../command-line/flags.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 
 /** One command of `callboard`: one file in this folder, and one line in `all.ts`. */
 export interface Command {
@@ -13,5 +13,5 @@ export interface Command {
 
 export interface Invocation {
   readonly given: Given;
-  readonly edges: Edges;
+  readonly platform: Platform;
 }

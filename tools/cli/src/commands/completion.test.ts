@@ -10,7 +10,7 @@ import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { runHere } from '../../test/run-here.ts';
 
 /** Returns a folder with a `callboard` that knows two stages and a request, and the script for this shell in `completion`. */
-async function placeOf(shell: string): Promise<string> {
+async function locationOf(shell: string): Promise<string> {
   const folder = await temporaryFolder();
   await putProgram(folder, 'callboard', 'case "$1" in ls) echo STAGE-1; echo STAGE-2 ;; pending) echo req-1 ;; esac');
   const { out: script } = await runHere(['completion', shell]);
@@ -20,11 +20,11 @@ async function placeOf(shell: string): Promise<string> {
 }
 
 /** Completes a command line in a real bash. */
-async function complete(...words: string[]): Promise<string[]> {
-  const folder = await placeOf('bash');
+async function complete(...texts: string[]): Promise<string[]> {
+  const folder = await locationOf('bash');
   const script = `source ${folder}/completion`;
-  const line = [`${folder}/callboard`, ...words].map((word) => `'${word}'`).join(' ');
-  const end = `COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _callboard; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const line = [`${folder}/callboard`, ...texts].map((word) => `'${word}'`).join(' ');
+  const end = `COMP_WORDS=(${line}); COMP_CWORD=${texts.length}; _callboard; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr, status } = spawnSync('bash', ['-c', `${script}\n${end}`], { encoding: 'utf8' });
   expect([stderr, status]).toEqual(['', 0]);
   return stdout.split('\n').filter((word) => word !== '');
@@ -44,7 +44,7 @@ it('completes commands, options, stages and requests in bash', async () => {
 const SHELL_MS = { withinMs: 15_000 };
 
 it.skipIf(!isInstalled('zsh'))('completes the same in zsh, with what each word means (needs zsh)', async () => {
-  const folder = await placeOf('zsh');
+  const folder = await locationOf('zsh');
   const env = { ...process.env, PATH: `${folder}:${SYSTEM_PATH}`, HOME: folder, TERM: 'xterm', ZDOTDIR: folder };
   await writeFile(
     join(folder, '.zshrc'),
@@ -76,7 +76,7 @@ it.skipIf(!isInstalled('zsh'))('completes the same in zsh, with what each word m
 });
 
 it.skipIf(!isInstalled('fish'))('completes the same in fish, with what each word means (needs fish)', async () => {
-  const folder = await placeOf('fish');
+  const folder = await locationOf('fish');
   const env = { ...process.env, PATH: `${folder}:${SYSTEM_PATH}`, HOME: folder };
   const completed = (line: string) => {
     const code = `source ${folder}/completion; complete -C '${line}'`;

@@ -17,10 +17,10 @@ export function createCompletion(all: () => readonly Command[]): Command {
     name: 'completion',
     summary: 'Prints a completion script for bash, zsh or fish.',
     flags: [{ kind: 'argument', name: 'shell', placeholder: 'SHELL', required: true, help: 'bash, zsh or fish.' }],
-    run: async ({ given, edges }) => {
+    run: async ({ given, platform }) => {
       const { shell } = parseGiven(schema, given);
       if (shell === undefined) throw new UsageError('name the shell: npx callboard completion bash, zsh or fish');
-      edges.out(completionScript(shell, all()));
+      platform.out(completionScript(shell, all()));
       return 0;
     },
   };

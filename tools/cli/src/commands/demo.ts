@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import type { Flag, Given } from '../command-line/flags.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import type { Command } from './command.ts';
 import { requireGit } from './start.ts';
@@ -15,14 +15,14 @@ export const demo: Command = {
   name: 'demo',
   summary: 'Shows a sample board with a scripted model: no account, no network, leaves nothing behind.',
   flags,
-  run: async ({ given, edges }) => {
-    const options = await parseOptions(given, edges);
-    await requireGit(edges);
+  run: async ({ given, platform }) => {
+    const options = await parseOptions(given, platform);
+    await requireGit(platform);
     const { runDemo } = await import('../demo/run-demo.ts'); // loaded here because no other command needs it
-    const signals = edges.listenForStop();
+    const signals = platform.listenForStop();
     try {
-      await runDemo(options, edges, signals);
-      edges.err('callboard: the demo has ended and left nothing behind.');
+      await runDemo(options, platform, signals);
+      platform.err('callboard: the demo has ended and left nothing behind.');
       return 0;
     } finally {
       signals.release();
@@ -31,12 +31,12 @@ export const demo: Command = {
 };
 
 /** Returns the options of `start` with free ports, so that the demo works even if another program uses the default ones. */
-async function parseOptions(given: Given, edges: Edges): Promise<StartOptions> {
-  const options = parseStartOptions(given, edges);
+async function parseOptions(given: Given, platform: Platform): Promise<StartOptions> {
+  const options = parseStartOptions(given, platform);
   const { host, port, orchestratorPort } = options;
   const [isFree, isOtherFree] = await Promise.all([canListen(host, port), canListen(host, orchestratorPort)]);
-  if (!isFree) edges.err(`callboard: port ${port} is taken; the demo takes a free one.`);
-  if (!isOtherFree) edges.err(`callboard: port ${orchestratorPort} is taken; the demo takes a free one.`);
+  if (!isFree) platform.err(`callboard: port ${port} is taken; the demo takes a free one.`);
+  if (!isOtherFree) platform.err(`callboard: port ${orchestratorPort} is taken; the demo takes a free one.`);
   return { ...options, port: isFree ? port : 0, orchestratorPort: isOtherFree ? orchestratorPort : 0 };
 }
 

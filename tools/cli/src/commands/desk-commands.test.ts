@@ -14,7 +14,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
 import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
-import { keepLogin } from '../terminal/login-file.ts';
+import { saveLogin } from '../terminal/login-file.ts';
 
 const phases = ['Plan', 'Build'].map((name) => ({ name, prompt: name }));
 const stage = { ...sampleStage({ pipeline: phases }), session: sampleSession({ phaseIndex: 1 }), column: 'running' };
@@ -78,11 +78,11 @@ async function setUp(answers: Record<string, unknown> = {}, piped = '') {
   const dataDir = join(home, 'data');
   const lock = await acquireSupervisorLock(dataDir, port, new Date());
   onTestFinished(() => lock.release());
-  await keepLogin({ env: {}, home }, { dataDir, address: 'http://127.0.0.1:1', token: 'token' });
+  await saveLogin({ env: {}, home }, { dataDir, address: 'http://127.0.0.1:1', token: 'token' });
   const input = { isTerminal: piped === '', read: async () => piped, ask: async () => null };
   const callboard = (...args: string[]) =>
     runHere([...args, '--data-dir', dataDir], { env: {}, home, cwd: home, input, now: () => new Date(AT) });
-  return { callboard, sent, hint: (words: string) => `npx callboard ${words} --data-dir ${dataDir}` };
+  return { callboard, sent, hint: (text: string) => `npx callboard ${text} --data-dir ${dataDir}` };
 }
 
 it('creates a stage from a prompt in the project around the folder, and starts it', async () => {
@@ -164,9 +164,9 @@ it.each([
   [['rules', 'add', 'Bash(npm test)', '--stage', '1', '--for', 'ever'], '--for: must be a number of minutes'],
   [['rules', 'forget'], 'ACTION: must be list, add or remove'],
   [['rules', 'remove'], 'name the rule by its id'],
-])('refuses %j as a wrong command line, and sends nothing', async (args, words) => {
+])('refuses %j as a wrong command line, and sends nothing', async (args, text) => {
   const { callboard, sent } = await setUp();
-  expect(await callboard(...args)).toMatchObject({ exitCode: 2, err: expect.stringContaining(words) });
+  expect(await callboard(...args)).toMatchObject({ exitCode: 2, err: expect.stringContaining(text) });
   expect(sent).toEqual([]);
 });
 
@@ -230,7 +230,7 @@ it('says a refusal in the words of the server', async () => {
 });
 
 it('lists rules, adds one to a stage for a while and says what it does not answer, and removes it', async () => {
-  const kept = {
+  const saved = {
     ruleId: 'rule-12345678',
     scope: 'stage',
     projectId: 'shop',
@@ -243,11 +243,11 @@ it('lists rules, adds one to a stage for a while and says what it does not answe
     endedAt: null,
     endedBy: null,
   };
-  const used = { ...kept, uses: 2, lastUsedAt: AT, usedFor: [], lastUses: [] };
+  const used = { ...saved, uses: 2, lastUsedAt: AT, usedFor: [], lastUses: [] };
   const { callboard, sent, hint } = await setUp({
     'GET /api/rules': { rules: [used], ended: [] },
-    'POST /api/rules': { rule: kept },
-    'DELETE /api/rules/rule-12345678': { rule: kept },
+    'POST /api/rules': { rule: saved },
+    'DELETE /api/rules/rule-12345678': { rule: saved },
   });
   expect((await callboard('rules')).out).toBe(
     'rule-12345678  Bash(npm test)  (STAGE-1 until 2026-01-02T05:04:05.000Z, by Ada, used 2 times)',

@@ -1,5 +1,5 @@
 import type { Flag } from '../command-line/flags.ts';
-import { argument, deskFlags, option } from '../terminal/flags.ts';
+import { apiFlags, argument, option } from '../terminal/flags.ts';
 import type { Command } from './command.ts';
 
 // What they run is loaded when it runs: `start` needs none of it.
@@ -15,7 +15,7 @@ const ls: Command = {
     option('project', 'PROJECT', 'Only this project, by id or name.'),
     { kind: 'switch', name: 'all', help: 'List all done stages too, not only the newest.' },
     { kind: 'switch', name: 'ids', help: 'Print ids only, one on each line.' },
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/list-stages.ts')).listStages(invocation),
 };
@@ -39,7 +39,7 @@ const startStage: Command = {
     ),
     option('model', 'MODEL', 'The model of the new stage, as claude takes it; as the project says otherwise.'),
     option('pipeline', 'NAME', 'The pipeline of the new stage, by its name in the project or its callboard.yaml.'),
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/start-stage.ts')).startStage(invocation),
 };
@@ -50,7 +50,7 @@ const pending: Command = {
   flags: [
     option('stage', 'STAGE', 'Only those of this stage.'),
     { kind: 'switch', name: 'ids', help: 'Print ids only, one on each line.' },
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/list-pending.ts')).listPending(invocation),
 };
@@ -65,7 +65,7 @@ const allow: Command = {
       'MODE',
       'After a plan: default (ask for each edit) or acceptEdits (edit freely); default otherwise.',
     ),
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/decide.ts')).allow(invocation),
 };
@@ -77,7 +77,7 @@ const deny: Command = {
     { ...requestArgument, help: `${requestArgument.help} Without it, the only open one, after a question.` },
     option('reason', 'TEXT', 'What Claude reads as the reason; - reads it from stdin, as for comments on a plan.'),
     { kind: 'switch', name: 'interrupt', help: 'End the turn as well; Claude then reads no reason.' },
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/decide.ts')).deny(invocation),
 };
@@ -94,7 +94,7 @@ const answer: Command = {
       repeatable: true,
       help: 'One for each question, in order: the number or label of an option, several with commas, or words. For a form: field=value. In a terminal, what is left out is asked.',
     },
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/answer.ts')).answer(invocation),
 };
@@ -110,7 +110,7 @@ const say: Command = {
       'MODE',
       'While Claude works: append (to the queue; the default), replace (the queue), steer (into the turn) or now (interrupt).',
     ),
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/say.ts')).say(invocation),
 };
@@ -118,14 +118,14 @@ const say: Command = {
 const watch: Command = {
   name: 'watch',
   summary: 'Shows a stage live, and answers its requests with keys; Ctrl-C leaves.',
-  flags: [stageArgument, ...deskFlags],
+  flags: [stageArgument, ...apiFlags],
   run: async (invocation) => (await import('../terminal/watch/watch.ts')).watch(invocation),
 };
 
 const advance: Command = {
   name: 'advance',
   summary: 'Starts the next phase of a stage that is waiting for a person between phases.',
-  flags: [stageArgument, ...deskFlags],
+  flags: [stageArgument, ...apiFlags],
   run: async (invocation) => (await import('../terminal/advance.ts')).advance(invocation),
 };
 
@@ -136,7 +136,7 @@ const complete: Command = {
     stageArgument,
     option('merge', 'METHOD', 'Merge its commits first: merge, squash or rebase.'),
     option('commit', 'MESSAGE', 'With --merge: commit what is uncommitted first, with this message.'),
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/complete.ts')).complete(invocation),
 };
@@ -150,13 +150,13 @@ const rules: Command = {
     option('stage', 'STAGE', 'The stage in which it applies.'),
     option('project', 'PROJECT', 'The project in which it applies, by id or name.'),
     option('for', 'TIME', 'How long it applies: 30m, 2h or 7d. For good without it.'),
-    ...deskFlags,
+    ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/rules.ts')).rules(invocation),
 };
 
 /** The board from a terminal that is logged in. */
-export const deskCommands: readonly Command[] = [
+export const apiCommands: readonly Command[] = [
   ls,
   startStage,
   pending,

@@ -89,7 +89,7 @@ it('exits with 1 on a problem, and skips the handshake without a claude', async 
 
 describe('with a claude that breaks its promises', () => {
   const earlier = { version: '2.1.330', at: '2030-01-01T00:00:00.000Z' };
-  const kept = {
+  const saved = {
     id: 'initialize',
     sentence: 'answers the opening handshake',
     reliedOnFor: 'starting sessions at all',
@@ -99,7 +99,7 @@ describe('with a claude that breaks its promises', () => {
   let claude: string;
   beforeEach(async () => {
     await mkdir(dataDir, { mode: 0o700 });
-    await writeFile(join(dataDir, 'doctor.json'), JSON.stringify({ reports: [{ ...earlier, checks: [kept] }] }));
+    await writeFile(join(dataDir, 'doctor.json'), JSON.stringify({ reports: [{ ...earlier, checks: [saved] }] }));
     const script = 'case "$1" in --version) echo "2.1.340 (Claude Code)";; *) echo "no such option" >&2; exit 1;; esac';
     claude = await putProgram(join(folder, 'bin'), 'claude', script);
   });

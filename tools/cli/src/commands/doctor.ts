@@ -6,16 +6,16 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Checks this machine, tries out the installed claude, and says what to do.',
   flags: doctorFlags,
-  run: async ({ given, edges }) => {
-    const options = parseDoctorOptions(given, edges);
+  run: async ({ given, platform }) => {
+    const options = parseDoctorOptions(given, platform);
     const { runDoctor } = await import('../doctor/run-doctor.ts'); // loaded here because no other command needs it
-    const signals = edges.listenForStop();
+    const signals = platform.listenForStop();
     try {
-      const { ok } = await runDoctor(options, edges, signals.stop);
+      const { ok } = await runDoctor(options, platform, signals.stop);
       return ok ? 0 : 1;
     } catch (error) {
       if (!signals.stop.aborted) throw error;
-      edges.err('callboard: stopped before all checks were done.');
+      platform.err('callboard: stopped before all checks were done.');
       return 1;
     } finally {
       signals.release();

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram, untilGone } from '../../test/cli-process.ts';
-import { type EndAllSessions, nodeEdges } from '../edges.ts';
+import { type EndAllSessions, nodePlatform } from '../edges.ts';
 import { run } from '../run.ts';
 
 /** Runs `callboard down` in this process. */
@@ -12,7 +12,7 @@ async function down(dataDir: string, endAllSessions: EndAllSessions) {
   const out: string[] = [];
   const err: string[] = [];
   const exitCode = await run(['down', '--data-dir', dataDir], {
-    ...nodeEdges(process),
+    ...nodePlatform(process),
     out: (line) => void out.push(line),
     err: (line) => void err.push(line),
     endAllSessions,

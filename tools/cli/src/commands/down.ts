@@ -20,22 +20,22 @@ export const down: Command = {
   name: 'down',
   summary: 'Ends all sessions of a data directory, and the Callboard that runs on it.',
   flags: [dataDirFlag],
-  run: async ({ given, edges }) => {
-    const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
+  run: async ({ given, platform }) => {
+    const folder = parseGiven(z.object({ 'data-dir': dataDir(platform) }), given)['data-dir'];
     if (!(await dataDirExists(folder))) {
-      edges.out(`There is nothing to end: ${folder} does not exist.`);
+      platform.out(`There is nothing to end: ${folder} does not exist.`);
       return 0;
     }
     const supervisor = await findSupervisor(folder);
     if (supervisor !== null) {
       await endSupervisor(supervisor);
-      edges.out(`Ended the Callboard that ran on ${folder} (process ${supervisor.pid}).`);
+      platform.out(`Ended the Callboard that ran on ${folder} (process ${supervisor.pid}).`);
     }
-    const log = (line: string) => edges.err(`callboard: ${line}`);
-    const { ended, failed } = await edges.endAllSessions(folder, { log });
-    edges.out(describe(ended));
+    const log = (line: string) => platform.err(`callboard: ${line}`);
+    const { ended, failed } = await platform.endAllSessions(folder, { log });
+    platform.out(describe(ended));
     if (failed.length === 0) return 0;
-    edges.err(`callboard: these could not be ended and are still running: ${failed.join(', ')}`);
+    platform.err(`callboard: these could not be ended and are still running: ${failed.join(', ')}`);
     return 1;
   },
 };

@@ -12,9 +12,9 @@ export function createHelp(all: () => readonly Command[]): Command {
     name: 'help',
     summary: 'Shows this text, or what one command does.',
     flags: [argument('command', 'COMMAND', 'The command; without it, all of them.')],
-    run: async ({ given, edges }) => {
+    run: async ({ given, platform }) => {
       const { command } = parseGiven(schema, given);
-      edges.out(command === undefined ? renderHelp(all()) : renderCommandHelp(requireCommand(all(), command)));
+      platform.out(command === undefined ? renderHelp(all()) : renderCommandHelp(requireCommand(all(), command)));
       return 0;
     },
   };
@@ -30,16 +30,16 @@ export function requireCommand(commands: readonly Command[], name: string): Comm
 
 /** Returns the help text of one command. */
 export function renderCommandHelp({ name, summary, flags }: Command): string {
-  const words = flags.flatMap((flag) => (flag.kind === 'argument' ? [` ${usageOf(flag)}`] : []));
+  const text = flags.flatMap((flag) => (flag.kind === 'argument' ? [` ${usageOf(flag)}`] : []));
   const hasOptions = flags.some(({ kind }) => kind === 'switch' || kind === 'value');
-  const lines = [`Usage: callboard ${name}${words.join('')}${hasOptions ? ' [options]' : ''}`, '', summary];
+  const lines = [`Usage: callboard ${name}${text.join('')}${hasOptions ? ' [options]' : ''}`, '', summary];
   if (flags.length > 0) lines.push('', ...columns(flags.map(describe)));
   return lines.join('\n');
 }
 
 function usageOf({ placeholder, repeatable, required }: Extract<Flag, { kind: 'argument' }>): string {
-  const words = repeatable === true && !placeholder.endsWith('...') ? `${placeholder}...` : placeholder;
-  return required === true ? words : `[${words}]`;
+  const text = repeatable === true && !placeholder.endsWith('...') ? `${placeholder}...` : placeholder;
+  return required === true ? text : `[${text}]`;
 }
 
 /** Returns the help text: every command with its options. */

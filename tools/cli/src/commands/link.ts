@@ -11,15 +11,15 @@ export const link: Command = {
   name: 'link',
   summary: 'Prints a new login link for the running Callboard; it works once.',
   flags: [dataDirFlag],
-  run: async ({ given, edges }) => {
-    const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
+  run: async ({ given, platform }) => {
+    const folder = parseGiven(z.object({ 'data-dir': dataDir(platform) }), given)['data-dir'];
     if ((await findSupervisor(folder)) === null) {
-      const start = `npx callboard start${dataDirSuffix(folder, edges.home)}`;
+      const start = `npx callboard start${dataDirSuffix(folder, platform.home)}`;
       throw new CliError(
         `no Callboard runs on ${folder}. A demo names its own data directory, for --data-dir. Or start one, which prints a link: ${start}`,
       );
     }
-    edges.out(await askForLink(folder));
+    platform.out(await askForLink(folder));
     return 0;
   },
 };

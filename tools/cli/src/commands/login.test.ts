@@ -33,8 +33,8 @@ async function setUp(refuse?: string) {
     },
   });
   onTestFinished(close);
-  const edges = { env: {}, home, hostname: 'desk' };
-  const callboard = (...args: string[]) => runHere([...args, '--data-dir', dataDir], edges);
+  const platform = { env: {}, home, hostname: 'desk' };
+  const callboard = (...args: string[]) => runHere([...args, '--data-dir', dataDir], platform);
   const file = join(home, '.config', 'callboard', 'credentials.json');
   return { callboard, asked, revoked, file, port, home };
 }
@@ -80,9 +80,9 @@ it('sends the token to nobody while no Callboard of ours runs', async () => {
   const { callboard, revoked, home } = await setUp();
   await callboard('login');
   const other = join(home, 'other');
-  const { keepLogin } = await import('../terminal/login-file.ts');
+  const { saveLogin } = await import('../terminal/login-file.ts');
   const address = 'http://127.0.0.1:1';
-  await keepLogin({ env: {}, home }, { dataDir: other, address, token: 'secret' });
+  await saveLogin({ env: {}, home }, { dataDir: other, address, token: 'secret' });
   const { exitCode, err } = await runHere(['ls', '--data-dir', other], { env: {}, home });
   expect([exitCode, err, revoked]).toEqual([1, expect.stringContaining(`no Callboard runs on ${other}`), []]);
 });

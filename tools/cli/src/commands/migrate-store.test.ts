@@ -37,9 +37,9 @@ it.each([
     /the URL of the database is missing\. Put it into CALLBOARD_DATABASE_URL, .*database-url/,
   ],
   [['--to', 'postgres', GONE], null, /the command line holds the URL of a database/],
-])('says what is missing or wrong: %j', async (args, url, words) => {
+])('says what is missing or wrong: %j', async (args, url, text) => {
   const result = await move(await newDataDir(), url, ...args);
-  expect(result).toMatchObject({ exitCode: 2, err: expect.stringMatching(words) });
+  expect(result).toMatchObject({ exitCode: 2, err: expect.stringMatching(text) });
   expect(result.err).not.toContain('hush');
 });
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/flags.ts';
 import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/shared-store.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { createProgress } from '../progress.ts';
 import { findSharedStore, type SharedStore } from '../shared-store.ts';
@@ -32,21 +32,21 @@ export const migrateStore: Command = {
     dataDirFlag,
     ...databaseUrlFlags,
   ],
-  run: async ({ given, edges }) => {
+  run: async ({ given, platform }) => {
     const to = z.enum(STORES, { error: 'is either postgres or sqlite' }).optional();
-    const options = parseGiven(z.object({ to, 'data-dir': dataDir(edges), ...databaseUrlSchemas }), given);
+    const options = parseGiven(z.object({ to, 'data-dir': dataDir(platform), ...databaseUrlSchemas }), given);
     if (options.to === undefined)
       throw new UsageError('migrate-store needs to know where: --to postgres or --to sqlite');
     const folder = options['data-dir'];
     const where = { url: options['database-url'], isPiped: options['database-url-stdin'] };
-    const shared = await findSharedStore(where, folder, edges);
+    const shared = await findSharedStore(where, folder, platform);
     if (shared === null)
       throw new UsageError(
         'the URL of the database is missing. Put it into CALLBOARD_DATABASE_URL, into the file ' +
           `${join(folder, 'database-url')} (chmod 600), or pipe it in (--database-url-stdin).`,
       );
     await requireStopped(folder);
-    await move({ folder, shared, to: options.to }, edges);
+    await move({ folder, shared, to: options.to }, platform);
     return 0;
   },
 };
@@ -57,29 +57,29 @@ interface Move {
   readonly to: To;
 }
 
-async function move({ folder, shared, to }: Move, edges: Edges): Promise<void> {
+async function move({ folder, shared, to }: Move, platform: Platform): Promise<void> {
   const { migrateStore: moveStore } = await import('@callboard/orchestrator/migrate-store'); // no other command needs it
-  const progress = createProgress(edges);
+  const progress = createProgress(platform);
   try {
     progress.say('copying the store');
     const onTable = ({ name, rows }: { name: string; rows: number }) => progress.say(`copied ${name}: ${rows} rows`);
     const { tables, rows, wasCopied } = await moveStore({ dataDir: folder, databaseUrl: shared.url, to, onTable });
     progress.clear();
     const target = to === 'postgres' ? shared.name : join(folder, 'store.sqlite');
-    if (wasCopied) edges.out(`Everything was in ${target} already: an earlier move was interrupted after its copy.`);
+    if (wasCopied) platform.out(`Everything was in ${target} already: an earlier move was interrupted after its copy.`);
     else
-      edges.out(
+      platform.out(
         `Moved the store of ${folder} to ${target}: ${rows} rows of ${tables} tables, each read back and compared.`,
       );
   } catch (error) {
     progress.clear();
     throw explain(error, folder);
   }
-  for (const line of to === 'postgres' ? afterPostgres(folder, edges) : afterSqlite(folder, shared, edges))
-    edges.out(line);
+  for (const line of to === 'postgres' ? afterPostgres(folder, platform) : afterSqlite(folder, shared, platform))
+    platform.out(line);
 }
 
-function afterPostgres(folder: string, { home }: Edges): string[] {
+function afterPostgres(folder: string, { home }: Platform): string[] {
   return [
     `Start with the same URL: CALLBOARD_DATABASE_URL=... npx callboard start${dataDirSuffix(folder, home)}`,
     `A start without it is refused. ${join(folder, 'store.sqlite')} is as it was; keep it until you trust the move, or delete it.`,
@@ -87,7 +87,7 @@ function afterPostgres(folder: string, { home }: Edges): string[] {
   ];
 }
 
-function afterSqlite(folder: string, { name }: SharedStore, { home }: Edges): string[] {
+function afterSqlite(folder: string, { name }: SharedStore, { home }: Platform): string[] {
   return [
     `Start without the URL: npx callboard start${dataDirSuffix(folder, home)}`,
     `A start with it is refused (remove ${join(folder, 'database-url')} if it is there). ${name} is as it was.`,

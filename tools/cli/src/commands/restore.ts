@@ -5,7 +5,7 @@ import { describeContents, explainBackupError } from '../backup-messages.ts';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/flags.ts';
 import { path } from '../command-line/values.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
@@ -15,23 +15,23 @@ export const restore: Command = {
   name: 'restore',
   summary: 'Ends all sessions, keeps the present store under another name, and restores a backup.',
   flags: [{ kind: 'argument', name: 'file', placeholder: 'FILE', required: true, help: 'The backup.' }, dataDirFlag],
-  run: async ({ given, edges }) => {
-    const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
+  run: async ({ given, platform }) => {
+    const schema = z.object({ 'data-dir': dataDir(platform), file: path(platform).optional() });
     const { 'data-dir': folder, file } = parseGiven(schema, given);
     if (file === undefined) throw new UsageError('restore needs the backup: callboard restore FILE');
     await requireFile(file);
-    await requireStopped(folder, edges);
+    await requireStopped(folder, platform);
     const { proveBackup, requireOwnStore, restoreStore } = await import('@callboard/orchestrator/backup'); // see backup.ts
     try {
       // These fail before any session is ended.
       proveBackup(file);
       await requireOwnStore(folder);
-      await endSessions(folder, edges);
-      const { proof, aside } = await restoreStore(folder, file, edges.now());
-      edges.out(`Restored ${file} to ${folder}: ${describeContents(proof)}.`);
-      edges.out(aside === null ? 'There was no data before.' : `The previous store is kept as ${aside}`);
+      await endSessions(folder, platform);
+      const { proof, aside } = await restoreStore(folder, file, platform.now());
+      platform.out(`Restored ${file} to ${folder}: ${describeContents(proof)}.`);
+      platform.out(aside === null ? 'There was no data before.' : `The previous store is kept as ${aside}`);
     } catch (error) {
-      throw explainBackupError(error, folder, edges.home);
+      throw explainBackupError(error, folder, platform.home);
     }
     return 0;
   },
@@ -47,7 +47,7 @@ async function requireFile(file: string): Promise<void> {
   throw new UsageError(`FILE: ${file} is not a file.`);
 }
 
-async function requireStopped(folder: string, { home }: Edges): Promise<void> {
+async function requireStopped(folder: string, { home }: Platform): Promise<void> {
   const supervisor = await findSupervisor(folder);
   if (supervisor === null) return;
   throw new CliError(
@@ -57,9 +57,9 @@ async function requireStopped(folder: string, { home }: Edges): Promise<void> {
 }
 
 /** The restored store does not know the sessions that began after the backup: nobody could find them again. */
-async function endSessions(folder: string, edges: Edges): Promise<void> {
-  const log = (line: string) => edges.err(`callboard: ${line}`);
-  const result = await edges.endAllSessions(folder, { log }).catch((error: unknown) => {
+async function endSessions(folder: string, platform: Platform): Promise<void> {
+  const log = (line: string) => platform.err(`callboard: ${line}`);
+  const result = await platform.endAllSessions(folder, { log }).catch((error: unknown) => {
     if (systemCode(error) === 'data_dir_in_use') throw error;
     log(`the present store cannot be read, so its sessions were not ended: ${messageOf(error)}`);
     return { failed: [] };

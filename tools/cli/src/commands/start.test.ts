@@ -102,13 +102,13 @@ it('refuses to run twice on one data directory, and says how to open, stop and a
   const second = startOn(dataDir);
   expect(await second.ended).toBe(1);
   expect(second.stdout()).toBe('');
-  const words = second.stderr();
-  expect(words).toContain(
+  const text = second.stderr();
+  expect(text).toContain(
     `callboard: Callboard already runs on ${dataDir} (process ${first.pid}), so this one did not start.`,
   );
-  expect(words).toMatch(new RegExp(`To open it: {2}http://127\\.0\\.0\\.1:${port}/login\\?code=\\S+\n`));
-  expect(words).toContain(`To stop it:  kill ${first.pid} `);
-  expect(words).toContain(`npx callboard start --data-dir ${dataDir}-2 --port ${port + 100} --orchestrator-port 0`);
+  expect(text).toMatch(new RegExp(`To open it: {2}http://127\\.0\\.0\\.1:${port}/login\\?code=\\S+\n`));
+  expect(text).toContain(`To stop it:  kill ${first.pid} `);
+  expect(text).toContain(`npx callboard start --data-dir ${dataDir}-2 --port ${port + 100} --orchestrator-port 0`);
   first.child.kill('SIGTERM');
   await first.ended;
 });
@@ -130,12 +130,12 @@ it.each([
   ['agent_user_unsupported: Not yet.', 2, /^callboard: Not yet\.\n$/],
 ])(
   'exits with the message of a server that cannot start, and leaves nothing running: %s',
-  async (refusal, code, words) => {
+  async (refusal, code, text) => {
     const dataDir = await temporaryFolder();
     const program = startOn(dataDir, { WEB_SERVER: 'refusing-server.ts', REFUSAL: refusal });
     expect(await program.ended).toBe(code);
     expect(program.stdout()).toBe('');
-    expect(program.stderr()).toMatch(words);
+    expect(program.stderr()).toMatch(text);
     expect(await findSupervisor(dataDir)).toBeNull();
   },
 );
@@ -149,8 +149,8 @@ it('names the other Callboard that has the port, and ports for this one', async 
   const env = { ORCHESTRATOR: 'refusing-server.ts', REFUSAL: 'port_in_use: Port 3101 is in use.' };
   const program = startOn(await temporaryFolder(), env, ['--port', String(address.port)]);
   expect(await program.ended).toBe(1);
-  const words = `another Callboard, on another data directory, has port ${address.port}, so this one did not start.`;
-  expect(program.stderr()).toContain(words);
+  const text = `another Callboard, on another data directory, has port ${address.port}, so this one did not start.`;
+  expect(program.stderr()).toContain(text);
   expect(program.stderr()).toContain(`To open it:  http://127.0.0.1:${address.port}\n`);
   expect(program.stderr()).toMatch(/npx callboard start --data-dir \S+ --port \d+ --orchestrator-port 0\n$/);
   other.closeAllConnections();
@@ -260,13 +260,13 @@ it.each([
   ['is empty', ' \n'],
   ['does not begin with postgres://', 'ann:hush'],
   ['names no database', 'postgres://ann:hush@db.example'],
-])('says what is wrong with a URL of a shared store, without repeating it: %s', async (words, text) => {
+])('says what is wrong with a URL of a shared store, without repeating it: %s', async (message, text) => {
   const dataDir = await temporaryFolder();
   const file = join(dataDir, 'database-url');
   await writeFile(file, text, { mode: 0o600 });
   const { exitCode, out, err } = await endsHere(['start', '--data-dir', dataDir]);
   expect(exitCode).toBe(2);
-  expect(err).toContain(`callboard: ${file}: ${words}`);
+  expect(err).toContain(`callboard: ${file}: ${message}`);
   expect(out + err).not.toContain('hush');
 });
 

@@ -6,7 +6,7 @@ import { dataDirSuffix } from '../command-line/data-dir.ts';
 import { isLoopback } from '../command-line/reach.ts';
 import { explainFolderError, makeFolder } from '../data-folder.ts';
 import { runProgram } from '../doctor/run-program.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { explainRunning } from '../explain-running.ts';
 import { explainStartFailure } from '../explain-start-failure.ts';
@@ -17,7 +17,7 @@ import { findSharedStore, type SharedStore } from '../shared-store.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
-import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { AlreadyLocked, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
 /** `callboard start`: runs Callboard until it is stopped. */
@@ -25,20 +25,20 @@ export const start: Command = {
   name: 'start',
   summary: 'Starts Callboard and prints a link to log in with (the default).',
   flags: startFlags,
-  run: async ({ given, edges }) => {
-    const options = parseStartOptions(given, edges);
-    await requireGit(edges);
-    if (options.isTokenExposed) warnAboutToken(edges);
-    const shared = await findSharedStore(options.sharedStore, options.dataDir, edges);
+  run: async ({ given, platform }) => {
+    const options = parseStartOptions(given, platform);
+    await requireGit(platform);
+    if (options.isTokenExposed) warnAboutToken(platform);
+    const shared = await findSharedStore(options.sharedStore, options.dataDir, platform);
     requireSharedStore(options, shared);
-    if (shared !== null && !isEncrypted(shared)) warnAboutNetwork(shared, edges);
-    const signals = edges.listenForStop();
+    if (shared !== null && !isEncrypted(shared)) warnAboutNetwork(shared, platform);
+    const signals = platform.listenForStop();
     try {
-      const lock = await acquire(options, edges);
+      const lock = await acquire(options, platform);
       try {
-        await requireTrustInLogins(options, edges, signals.stop);
-        if (shared !== null) await requireTrustInSharedStore(shared, options, edges, signals.stop);
-        return await supervise({ options, shared, lock }, edges, signals);
+        await requireTrustInLogins(options, platform, signals.stop);
+        if (shared !== null) await requireTrustInSharedStore(shared, options, platform, signals.stop);
+        return await supervise({ options, shared, lock }, platform, signals);
       } catch (error) {
         if (error !== signals.stop.reason) throw error;
         return 0; // Ctrl-C before anything was started
@@ -59,15 +59,15 @@ interface Started {
 
 async function supervise(
   { options, shared, lock }: Started,
-  edges: Edges,
+  platform: Platform,
   signals: { stop: AbortSignal; kill: AbortSignal },
 ): Promise<number> {
-  const progress = createProgress(edges);
+  const progress = createProgress(platform);
   const log = (line: string) => {
     progress.clear();
-    edges.err(`callboard: ${line}`);
+    platform.err(`callboard: ${line}`);
   };
-  const { servers, timing, env } = edges;
+  const { servers, timing, env } = platform;
   const supervisor = createSupervisor({
     options,
     databaseUrl: shared?.url ?? null,
@@ -88,12 +88,12 @@ async function supervise(
       createLink: (heldFile) => supervisor.createLink(stop, heldFile),
       listProblems: supervisor.problems,
       logIn: (terminal, file, heldFile) => {
-        requireHidden(file, edges);
+        requireHidden(file, platform);
         return supervisor.logInTerminal(terminal, heldFile, stop);
       },
     }).catch((error: unknown) => log(`callboard link and callboard login will not work: ${messageOf(error)}`));
     if (closeControl) ends.defer(closeControl);
-    ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, edges));
+    ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, platform));
     await untilAborted(stop);
     progress.say('stopping; press Ctrl-C again to end it at once');
   } catch (error) {
@@ -102,7 +102,7 @@ async function supervise(
     await supervisor.stop().finally(progress.clear);
     signals.kill.removeEventListener('abort', supervisor.kill);
   }
-  sayHowToEndSessions(options, edges);
+  sayHowToEndSessions(options, platform);
   return 0;
 }
 
@@ -123,7 +123,7 @@ function requireSharedStore({ sharedStore }: StartOptions, shared: SharedStore |
 }
 
 /** Sessions hide the folders that this process knows; a terminal with another environment could keep its token elsewhere. */
-function requireHidden(file: string, { env, home }: Edges): void {
+function requireHidden(file: string, { env, home }: Platform): void {
   const folders = terminalLoginFolders(env, home);
   if (folders.includes(dirname(file))) return;
   throw new CliError(
@@ -132,13 +132,13 @@ function requireHidden(file: string, { env, home }: Edges): void {
   );
 }
 
-async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorLock> {
+async function acquire(options: StartOptions, platform: Platform): Promise<SupervisorLock> {
   try {
     await makeFolder(options.dataDir);
-    return await acquireSupervisorLock(options.dataDir, options.port, edges.now());
+    return await acquireSupervisorLock(options.dataDir, options.port, platform.now());
   } catch (error) {
-    if (error instanceof AlreadyHeld) {
-      throw new CliError(await explainRunning(error.holder, options, edges));
+    if (error instanceof AlreadyLocked) {
+      throw new CliError(await explainRunning(error.holder, options, platform));
     }
     if (systemCode(error) === undefined) throw error;
     throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${explainFolderError(error)}.`);
@@ -146,7 +146,7 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
 }
 
 /** Everything needs git, and what fails without it would fail late and say less. */
-export async function requireGit({ env }: Edges): Promise<void> {
+export async function requireGit({ env }: Platform): Promise<void> {
   const { exitCode } = await runProgram('git', ['--version'], env);
   if (exitCode !== null) return;
   throw new CliError(
@@ -155,7 +155,7 @@ export async function requireGit({ env }: Edges): Promise<void> {
   );
 }
 
-function warnAboutToken({ err }: Edges): void {
+function warnAboutToken({ err }: Platform): void {
   err(
     'callboard: warning: other programs of this account, claude among them, can read CALLBOARD_TOKEN. ' +
       'Set CALLBOARD_TOKEN_SHA256 to the SHA-256 of the token instead.',
@@ -168,14 +168,14 @@ const ENCRYPTED = new Set(['require', 'verify-ca', 'verify-full']);
 const isEncrypted = ({ address: { hosts, parameters } }: SharedStore): boolean =>
   ENCRYPTED.has(parameters.get('sslmode') ?? '') || hosts.every(({ host }) => host.startsWith('/') || isLoopback(host));
 
-function warnAboutNetwork({ name }: SharedStore, { err }: Edges): void {
+function warnAboutNetwork({ name }: SharedStore, { err }: Platform): void {
   err(
     `callboard: warning: everything that is stored crosses the network to ${name} unencrypted. ` +
       'Add ?sslmode=verify-full to the URL, or connect through a tunnel.',
   );
 }
 
-function sayHowToEndSessions({ dataDir }: StartOptions, { home, err }: Edges): void {
+function sayHowToEndSessions({ dataDir }: StartOptions, { home, err }: Platform): void {
   err('callboard: stopped. Running sessions stay alive; the next start finds them again.');
   err(`callboard: to end them: npx callboard down${dataDirSuffix(dataDir, home)}`);
 }

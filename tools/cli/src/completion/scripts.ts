@@ -33,7 +33,7 @@ const placeholderOf = (flag: Flag | undefined): string =>
 const takesFile = (placeholder: string) => ['PATH', 'FILE'].includes(placeholder);
 
 /** The words that a placeholder stands for, if they are always the same. */
-function wordsOf(placeholder: string, commands: readonly Command[]): string | null {
+function textOf(placeholder: string, commands: readonly Command[]): string | null {
   if (placeholder === 'SHELL') return SHELLS.join(' ');
   return placeholder === 'COMMAND' ? commands.map(({ name }) => name).join(' ') : null;
 }
@@ -49,12 +49,12 @@ const optionsWith = (commands: readonly Command[], fits: (placeholder: string) =
 ];
 
 /** Returns what completes the word that is no option, as shell commands; an empty list for nothing. */
-function wordCases(commands: readonly Command[], asking: (words: string) => string, files: string): string[] {
+function wordCases(commands: readonly Command[], asking: (text: string) => string, files: string): string[] {
   return commands.flatMap((command) => {
     const placeholder = placeholderOf(argumentOf(command));
     const asked = ASKED[placeholder];
-    const words = wordsOf(placeholder, commands);
-    const known = words === null ? null : `reply_words ${words}`;
+    const text = textOf(placeholder, commands);
+    const known = text === null ? null : `reply_words ${text}`;
     const what = asked !== undefined ? asking(asked) : takesFile(placeholder) ? files : known;
     return what === null ? [] : [`    ${command.name}) ${what} ;;`];
   });
@@ -137,14 +137,14 @@ function fish(commands: readonly Command[]): string {
     const when = `-n '__fish_seen_subcommand_from ${name}'`;
     const placeholder = placeholderOf(argumentOf(command));
     const asked = ASKED[placeholder];
-    const words = wordsOf(placeholder, commands);
+    const text = textOf(placeholder, commands);
     return [
       `complete -c callboard -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
       ...optionsOf(command).map(
         (flag) => `complete -c callboard ${when} -l ${flag.name}${valuesOf(flag)} -d ${fishQuoted(flag.help)}`,
       ),
       ...(asked === undefined ? [] : [`complete -c callboard ${when} -a '(callboard ${asked} 2>/dev/null)'`]),
-      ...(words === null ? [] : [`complete -c callboard ${when} -a '${words}'`]),
+      ...(text === null ? [] : [`complete -c callboard ${when} -a '${text}'`]),
       ...(takesFile(placeholder) ? [`complete -c callboard ${when} -F`] : []),
     ];
   });

@@ -6,7 +6,7 @@ import { inspectClaude } from '@callboard/orchestrator/doctor';
 import { messageOf } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
 import { claudeEnvironment, parseScripts, startScriptedModel } from '@callboard/scripted-model';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError } from '../errors.ts';
 import { explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
@@ -26,24 +26,24 @@ const NO_LOGIN =
 const SCRIPTS = inPackage('demo/scripts.yaml');
 
 /** Runs the demo until it is stopped. Leaves neither processes nor files behind. */
-export async function runDemo(given: StartOptions, edges: Edges, signals: StopSignals): Promise<void> {
-  const claudePath = await requireClaude(given, edges);
+export async function runDemo(given: StartOptions, platform: Platform, signals: StopSignals): Promise<void> {
+  const claudePath = await requireClaude(given, platform);
   await using stack = new AsyncDisposableStack();
-  const root = await makeFolder(stack, edges);
+  const root = await makeFolder(stack, platform);
   const { dataDir, repository, home, tmp } = demoLayout(root);
   for (const folder of [dataDir, home, tmp]) await mkdir(folder, { mode: 0o700 });
-  const model = await startScriptedModel({ scripts: parseScripts(await readFile(SCRIPTS, 'utf8')), keepRequests: 1 });
+  const model = await startScriptedModel({ scripts: parseScripts(await readFile(SCRIPTS, 'utf8')), maxRequests: 1 });
   stack.defer(model.close);
-  const env = { ...claudeEnvironment(model.url, home, edges.env.PATH), TMPDIR: tmp };
+  const env = { ...claudeEnvironment(model.url, home, platform.env.PATH), TMPDIR: tmp };
   await makeSampleRepository(repository, env);
 
   const token = randomBytes(32).toString('base64url');
   const tokenSha256 = createHash('sha256').update(token, 'utf8').digest('hex');
   const options = { ...given, claudePath, dataDir, repos: [repository], tokenSha256 };
-  const lock = await acquireSupervisorLock(dataDir, options.port, edges.now());
+  const lock = await acquireSupervisorLock(dataDir, options.port, platform.now());
   stack.defer(lock.release);
-  const log = (line: string) => edges.err(`callboard: ${line}`);
-  const supervisor = createSupervisor({ options, servers: edges.servers, env, log, isTakeover: false });
+  const log = (line: string) => platform.err(`callboard: ${line}`);
+  const supervisor = createSupervisor({ options, servers: platform.servers, env, log, isTakeover: false });
   stack.defer(supervisor.stop);
   signals.kill.addEventListener('abort', supervisor.kill, { once: true });
   try {
@@ -59,10 +59,10 @@ export async function runDemo(given: StartOptions, edges: Edges, signals: StopSi
       },
     }).catch((error: unknown) => log(`callboard link will not work with this demo: ${messageOf(error)}`));
     if (closeControl) stack.defer(closeControl);
-    const links = await offerLoginLinks({ supervisor, loginLink, options, stop: signals.stop }, edges);
+    const links = await offerLoginLinks({ supervisor, loginLink, options, stop: signals.stop }, platform);
     stack.defer(links);
     log(`another login link from another terminal: npx callboard link --data-dir ${dataDir}`);
-    edges.out('This is a demo: a script plays Claude. Ctrl-C ends the demo and removes everything.');
+    platform.out('This is a demo: a script plays Claude. Ctrl-C ends the demo and removes everything.');
     await untilAborted(signals.stop);
   } catch (error) {
     if (!signals.stop.aborted) throw await explainStartFailure(error, options);
@@ -77,7 +77,7 @@ async function fill(loginLink: string, token: string, signal: AbortSignal): Prom
 }
 
 /** Finds `claude` before anything starts: without it there is nothing to show. */
-async function requireClaude({ claudePath }: StartOptions, { env }: Edges): Promise<string> {
+async function requireClaude({ claudePath }: StartOptions, { env }: Platform): Promise<string> {
   const { path, version, complaint } = await inspectClaude(claudePath, env).catch((error: unknown) => {
     throw new CliError(messageOf(error));
   });
@@ -86,7 +86,7 @@ async function requireClaude({ claudePath }: StartOptions, { env }: Edges): Prom
 }
 
 /** Creates the demo's folder. Its disposal runs last: by then everything in it has ended except the sessions. */
-async function makeFolder(stack: AsyncDisposableStack, { endAllSessions, err }: Edges): Promise<string> {
+async function makeFolder(stack: AsyncDisposableStack, { endAllSessions, err }: Platform): Promise<string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'callboard-demo-')));
   const dismissGuard = await startCleanUpGuard(root);
   stack.defer(async () => {

@@ -3,7 +3,7 @@ import { askLogin, type InstalledClaude } from '@callboard/orchestrator/doctor';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { loopbackHost } from '../board-address.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { askForProblems } from '../supervisor/control-socket.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import { checkClaude } from './claude-check.ts';
@@ -11,7 +11,7 @@ import { checkDataDir } from './data-dir-check.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { checkLogin } from './login-check.ts';
 import { checkPort } from './port-check.ts';
-import { checkReach } from './reach-check.ts';
+import { checkExposure } from './reach-check.ts';
 import { checkRepository } from './repo-check.ts';
 import { type Finding, type MachineCheck, ok, problem, runCheck } from './report.ts';
 import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
@@ -26,30 +26,30 @@ export type UsableClaude = InstalledClaude & { version: string };
  */
 export async function checkMachine(
   options: DoctorOptions,
-  edges: Edges,
-  tell: (check: MachineCheck) => void,
+  platform: Platform,
+  notify: (check: MachineCheck) => void,
 ): Promise<UsableClaude | null> {
-  const env = userEnvironment(edges.env);
+  const env = userEnvironment(platform.env);
   const check = async (id: string, name: string, finding: () => Finding | Promise<Finding>) =>
-    tell(await runCheck(id, name, finding));
+    notify(await runCheck(id, name, finding));
   let claude: UsableClaude | null = null;
 
-  await check('node', 'Node', () => checkNode(edges.node.version, edges.node.path));
+  await check('node', 'Node', () => checkNode(platform.node.version, platform.node.path));
   await check('git', 'git', () => checkGit(env));
   await check('claude', 'Claude Code', async () => {
-    const checked = await checkClaude(options.claude, edges.env);
+    const checked = await checkClaude(options.claude, platform.env);
     claude = checked.claude;
     return checked.finding;
   });
   const program = (claude as UsableClaude | null)?.path;
-  const askClaude = async () => (program === undefined ? null : askLogin(program, edges.env));
-  await check('login', 'Login', () => checkLogin({ env, home: edges.home, askClaude }));
-  await check('sandbox', 'Sandbox', async () => checkSandbox(await edges.inspectSandbox(edges.env)));
+  const askClaude = async () => (program === undefined ? null : askLogin(program, platform.env));
+  await check('login', 'Login', () => checkLogin({ env, home: platform.home, askClaude }));
+  await check('sandbox', 'Sandbox', async () => checkSandbox(await platform.inspectSandbox(platform.env)));
   await checkPorts(options, check);
-  await check('reach', 'Other machines', () => checkReach(options, edges.now()));
-  for (const result of await checkDataDir(options.dataDir)) tell(result);
-  await check('store', 'Store', () => checkStore(options.sharedStore, options.dataDir, edges));
-  await check('memory', 'Memory', () => checkMemory(edges.availableMemory()));
+  await check('reach', 'Other machines', () => checkExposure(options, platform.now()));
+  for (const result of await checkDataDir(options.dataDir)) notify(result);
+  await check('store', 'Store', () => checkStore(options.sharedStore, options.dataDir, platform));
+  await check('memory', 'Memory', () => checkMemory(platform.availableMemory()));
   await check('agent-user', 'Claude’s account', () => checkAgentUser(options.agentUser));
   for (const repo of options.repos) await check('repo', 'Repository', () => checkRepository(repo, env));
   return claude;

@@ -28,18 +28,18 @@ export async function checkClaude(
   if (version === null) {
     const advice = `Try it: ${path} --version; reinstall it: npm install -g @anthropic-ai/claude-code`;
     return {
-      finding: problem(`${path} (${placeOf(installed, given)}) does not report its version: ${complaint}`, advice),
+      finding: problem(`${path} (${locationOf(installed, given)}) does not report its version: ${complaint}`, advice),
       claude: null,
     };
   }
   if (tooOld({ path, version }) !== null) {
-    const found = `${version}, ${path} (${placeOf(installed, given)}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer`;
+    const found = `${version}, ${path} (${locationOf(installed, given)}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer`;
     return { finding: problem(found, 'claude update (or npm install -g @anthropic-ai/claude-code)'), claude: null };
   }
-  return { finding: ok(`${version}, ${path} (${placeOf(installed, given)})`), claude: { ...installed, version } };
+  return { finding: ok(`${version}, ${path} (${locationOf(installed, given)})`), claude: { ...installed, version } };
 }
 
-function placeOf({ where }: InstalledClaude, given: GivenClaude | null): string {
+function locationOf({ where }: InstalledClaude, given: GivenClaude | null): string {
   switch (where) {
     case 'given':
       return `named by ${given?.from}`;

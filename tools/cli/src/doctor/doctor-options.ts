@@ -1,8 +1,8 @@
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import { z } from 'zod';
 import { dataDir } from '../command-line/data-dir.ts';
 import { type Flag, type Given, parseGiven } from '../command-line/flags.ts';
-import { reachFits, reachFlags, reachOf, reachSchemas } from '../command-line/reach.ts';
+import { exposureFits, exposureFlags, exposureOf, exposureSchemas } from '../command-line/reach.ts';
 import { databaseUrlFlags, databaseUrlSchemas, type SharedStoreOptions } from '../command-line/shared-store.ts';
 import { type PathBase, path, port, userName } from '../command-line/values.ts';
 import { startFlags } from '../start-options.ts';
@@ -10,7 +10,7 @@ import { startFlags } from '../start-options.ts';
 /** The options that `doctor` shares with `start`, with the same meaning. */
 const SHARED = new Set([
   ...['port', 'orchestrator-port', 'data-dir', 'repo', 'claude', 'agent-user'],
-  ...reachFlags.map(({ name }) => name),
+  ...exposureFlags.map(({ name }) => name),
 ]);
 
 /** The options of `callboard doctor`. */
@@ -24,7 +24,7 @@ export const doctorFlags: readonly Flag[] = [
 export interface DoctorOptions {
   readonly port: number;
   readonly host: string;
-  readonly reach: Reach;
+  readonly exposure: Exposure;
   readonly orchestratorPort: number;
   /** Absolute, like all paths here. */
   readonly dataDir: string;
@@ -42,7 +42,7 @@ const schema = (base: PathBase) =>
   z
     .object({
       port: port.default(3100),
-      ...reachSchemas(base),
+      ...exposureSchemas(base),
       'orchestrator-port': port.default(3101),
       'data-dir': dataDir(base),
       repo: z.array(path(base)).default([]),
@@ -52,7 +52,7 @@ const schema = (base: PathBase) =>
       handshake: z.boolean().default(true),
       json: z.boolean().default(false),
     })
-    .superRefine(reachFits);
+    .superRefine(exposureFits);
 
 /** Validates the user's values. @throws UsageError with one line for each invalid value */
 export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions {
@@ -60,7 +60,7 @@ export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions 
   return {
     port: options.port,
     host: options.host,
-    reach: reachOf(options),
+    exposure: exposureOf(options),
     orchestratorPort: options['orchestrator-port'],
     dataDir: options['data-dir'],
     repos: options.repo,

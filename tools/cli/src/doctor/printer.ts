@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { HandshakeCheck, HandshakeReport, Regression } from '@callboard/orchestrator/doctor';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import type { DoctorReport, MachineCheck } from './report.ts';
 
 /** Prints the results for people, one by one. */
@@ -20,7 +20,7 @@ const PROMISE_COLOURS = { yes: 'green', no: 'red', untried: 'yellow' } as const;
 const VERDICT_WIDTH = 'warning'.length;
 const NAME_WIDTH = 'Port between the servers'.length;
 
-export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env' | 'isTerminal'>): Printer {
+export function createPrinter({ out, env, isTerminal }: Pick<Platform, 'out' | 'env' | 'isTerminal'>): Printer {
   const hasColours = isTerminal && (env.NO_COLOR === undefined || env.NO_COLOR === '');
   const paint = (colour: Colour, text: string) =>
     hasColours ? styleText(colour, text, { validateStream: false }) : text;

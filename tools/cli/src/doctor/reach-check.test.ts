@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../../scripts/debian.ts';
 import { makeCertificate } from '../../../../test-support/certificates.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { checkReach } from './reach-check.ts';
+import { checkExposure } from './reach-check.ts';
 
 const NOW = new Date('2026-01-02T12:00:00.000Z');
 const none = { publicUrl: null, proxies: [], tls: null };
-const check = (host: string, reach: object, now = NOW) =>
-  checkReach({ host, port: 3100, reach: { ...none, ...reach } }, now);
+const check = (host: string, exposure: object, now = NOW) =>
+  checkExposure({ host, port: 3100, exposure: { ...none, ...exposure } }, now);
 
 it('says how other machines reach the board', async () => {
   const publicUrl = 'https://callboard.example.com';

@@ -7,9 +7,12 @@ import { type Finding, ok, problem, warning } from './report.ts';
 const SOON_MS = 14 * 24 * 3_600_000;
 
 /** Checks how people reach the board from other machines: the certificate, and who may speak for others. */
-export async function checkReach(options: Pick<DoctorOptions, 'host' | 'port' | 'reach'>, now: Date): Promise<Finding> {
-  const { host, port, reach } = options;
-  const { tls, proxies, publicUrl } = reach;
+export async function checkExposure(
+  options: Pick<DoctorOptions, 'host' | 'port' | 'exposure'>,
+  now: Date,
+): Promise<Finding> {
+  const { host, port, exposure } = options;
+  const { tls, proxies, publicUrl } = exposure;
   const at = boardOrigin(options, port);
   if (tls !== null) return checkCertificate(tls, at, now);
   if (proxies.length > 0) return ok(`${at}, through the proxy at ${proxies.join(', ')}`);

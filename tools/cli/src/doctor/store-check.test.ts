@@ -7,11 +7,11 @@ import { findProgram } from '../../../../scripts/debian.ts';
 import { freePort } from '../../../../test-support/free-port.ts';
 import { createDatabase, postgresLack, runSql, sharedServer } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { nodeEdges } from '../edges.ts';
+import { nodePlatform } from '../edges.ts';
 import { checkStore } from './store-check.ts';
 
 const check = (dataDir: string, url: string | null = null) =>
-  checkStore({ url, isPiped: false }, dataDir, nodeEdges(process));
+  checkStore({ url, isPiped: false }, dataDir, nodePlatform(process));
 
 it('finds a store in a file, and one that was moved away', async () => {
   const dataDir = await temporaryFolder();
@@ -43,8 +43,8 @@ it('refuses a file that a newer Callboard wrote, as a start does', async () => {
   expect(await check(dataDir)).toMatchObject({ verdict: 'ok' });
   database.exec('pragma user_version = 9999');
   database.close();
-  const words = 'written by a newer Callboard (version 9999,';
-  expect(await check(dataDir)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
+  const text = 'written by a newer Callboard (version 9999,';
+  expect(await check(dataDir)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(text) });
   await writeFile(join(dataDir, 'store.sqlite'), 'short');
   expect(await check(dataDir)).toMatchObject({ verdict: 'ok' }); // it is the start that says what is wrong with it
 });
@@ -58,8 +58,8 @@ it.skipIf(postgresLack !== '')(
     sql('create table cluster_state (id bigint primary key, version bigint); insert into cluster_state values (1, 36)');
     expect(await check(dataDir, url)).toMatchObject({ verdict: 'ok' });
     sql('update cluster_state set version = 9999');
-    const words = 'written by a newer Callboard (version 9999,';
-    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
+    const text = 'written by a newer Callboard (version 9999,';
+    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(text) });
   },
 );
 
@@ -71,8 +71,8 @@ it.skipIf(postgresLack !== '')(
       'database', (select oid::text from pg_database where datname = current_database())) from pg_control_system()`;
     const newest = [JSON.parse(await runSql(await sharedServer(), sql, new URL(url).pathname.slice(1)))];
     await writeFile(join(dataDir, 'database-timelines.json'), JSON.stringify({ newest }));
-    const words = 'is an older copy: it is at timeline 1, and this machine has used timeline 9 (at db2:5432).';
-    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(words) });
+    const text = 'is an older copy: it is at timeline 1, and this machine has used timeline 9 (at db2:5432).';
+    expect(await check(dataDir, url)).toMatchObject({ verdict: 'problem', found: expect.stringContaining(text) });
   },
 );
 

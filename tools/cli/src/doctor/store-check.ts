@@ -1,6 +1,6 @@
 import { inspectStore } from '@callboard/orchestrator/doctor';
 import type { SharedStoreOptions } from '../command-line/shared-store.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { UsageError } from '../errors.ts';
 import { findSharedStore } from '../shared-store.ts';
 import { type Finding, ok, problem } from './report.ts';
@@ -11,15 +11,16 @@ const ADVICE = 'Fix that, or start with the URL that belongs to this data direct
 export async function checkStore(
   given: Pick<SharedStoreOptions, 'url' | 'isPiped'>,
   dataDir: string,
-  edges: Pick<Edges, 'input'>,
+  platform: Pick<Platform, 'input'>,
 ): Promise<Finding> {
   try {
-    const shared = await findSharedStore(given, dataDir, edges);
-    const { trouble, server } = await inspectStore(dataDir, shared?.url ?? null);
-    if (shared === null) return trouble === null ? ok('a file in the data directory') : problem(trouble, ADVICE);
-    return trouble === null
+    const shared = await findSharedStore(given, dataDir, platform);
+    const { storageError, server } = await inspectStore(dataDir, shared?.url ?? null);
+    if (shared === null)
+      return storageError === null ? ok('a file in the data directory') : problem(storageError, ADVICE);
+    return storageError === null
       ? ok(`${shared.name}, PostgreSQL ${server}`)
-      : problem(`${shared.name}: ${trouble}`, ADVICE);
+      : problem(`${shared.name}: ${storageError}`, ADVICE);
   } catch (error) {
     if (error instanceof UsageError) return problem(error.message, ADVICE);
     throw error;

@@ -25,7 +25,7 @@ const Link = z.object({ link: z.string() });
 const Access = z.object({ address: z.string(), token: z.string() });
 const Problems = z.object({ problems: z.array(z.string()) });
 /** Sent before a login is made; the program opens the file, and says so. */
-const Hold = z.object({ hold: z.string() });
+const Pause = z.object({ hold: z.string() });
 const Held = z.object({ held: z.literal(true) });
 const Refusal = z.object({ error: z.string() });
 
@@ -106,7 +106,7 @@ async function whileHeld<T>(socket: Socket, folder: string, work: (heldFile: str
   const path = join(folder, `caller-${randomUUID()}`);
   await writeFile(path, '', { mode: 0o600, flag: 'wx' });
   try {
-    socket.write(`${JSON.stringify({ hold: path } satisfies z.infer<typeof Hold>)}\n`);
+    socket.write(`${JSON.stringify({ hold: path } satisfies z.infer<typeof Pause>)}\n`);
     Held.parse(JSON.parse(await readLine(socket)));
     return await work(path);
   } finally {
@@ -145,7 +145,7 @@ async function ask<T>(dataDir: string, question: Question, Answer: z.ZodType<T>,
     try {
       socket.write(`${JSON.stringify(question)}\n`);
       const text = await readLine(socket);
-      const { data: asked } = Hold.safeParse(JSON.parse(text));
+      const { data: asked } = Pause.safeParse(JSON.parse(text));
       if (asked === undefined) return text;
       await using _held = await open(asked.hold, 'r');
       socket.write(`${JSON.stringify({ held: true } satisfies z.infer<typeof Held>)}\n`);

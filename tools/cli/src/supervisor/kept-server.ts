@@ -8,7 +8,7 @@ import { type BackOff, type BackOffLimits, createBackOff } from './back-off.ts';
 import { type ServerProcess, startServerProcess, type WantedLogin } from './server-process.ts';
 
 /** A server that is restarted whenever it ends, until it is stopped. */
-export interface KeptServer {
+export interface SupervisedServer {
   /**
    * Resolves with its port once it is up, at once if it already is. Rejects with ServerStartError if its first start
    * failed for good, or with the signal's reason.
@@ -29,7 +29,7 @@ export interface KeptServer {
   kill(): void;
 }
 
-export interface KeptServerParts {
+export interface SupervisedServerDeps {
   /** The server's name in messages. */
   readonly name: string;
   /** What happens while it cannot start again, as a whole sentence. */
@@ -43,14 +43,14 @@ export interface KeptServerParts {
   readonly later?: Promise<ToServer>;
   readonly env: Environment;
   readonly log: (line: string) => void;
-  readonly timing: KeptServerTiming;
+  readonly timing: RestartTiming;
   /** For this long, a fatal failure of the first start is retried all the same. */
   readonly patienceMs: number;
   /** Somebody has logged in with a code: its SHA-256, in hex. */
   readonly onLoginUsed?: (codeSha256: string) => void;
 }
 
-export interface KeptServerTiming {
+export interface RestartTiming {
   readonly backOff: BackOffLimits;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
@@ -62,16 +62,16 @@ export interface KeptServerTiming {
 const REFUSED_CAP_MS = 5_000;
 
 /** Starts a server and keeps it up. */
-export function keepServer(parts: KeptServerParts): KeptServer {
-  const { name, timing } = parts;
+export function superviseServer(deps: SupervisedServerDeps): SupervisedServer {
+  const { name, timing } = deps;
   const stopping = new AbortController();
   const readiness = createReadiness();
   const backOff = createBackOff(timing.backOff, () => performance.now());
-  const runs = createRuns(parts, readiness, backOff);
-  const kept = keepRunning();
+  const runs = createRuns(deps, readiness, backOff);
+  const saved = keepRunning();
 
   async function keepRunning(): Promise<void> {
-    const logOnce = withoutRepeats(parts.log, timing.repeatMs);
+    const logOnce = withoutRepeats(deps.log, timing.repeatMs);
     while (!stopping.signal.aborted) {
       const cause = await runs.runOnce();
       if (cause === null || stopping.signal.aborted) return;
@@ -96,8 +96,8 @@ export function keepServer(parts: KeptServerParts): KeptServer {
     stop: async () => {
       stopping.abort();
       runs.current()?.kill('SIGTERM');
-      if (!(await settlesWithin(kept, timing.graceMs))) runs.current()?.kill('SIGKILL');
-      await kept;
+      if (!(await settlesWithin(saved, timing.graceMs))) runs.current()?.kill('SIGKILL');
+      await saved;
     },
     kill: () => {
       stopping.abort();
@@ -107,10 +107,10 @@ export function keepServer(parts: KeptServerParts): KeptServer {
 }
 
 /** Runs the processes of a server, one after another. */
-function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackOff) {
-  const { name, log } = parts;
+function createRuns(deps: SupervisedServerDeps, readiness: Readiness, backOff: BackOff) {
+  const { name, log } = deps;
   const startedAt = performance.now();
-  let port = parts.port;
+  let port = deps.port;
   let current: ServerProcess | null = null;
   let failure: StartFailure | null = null;
   let problem: string | null = null;
@@ -128,8 +128,8 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
     problem = null; // unless this start failed for that reason again
     if (failure === null) return cause;
     if (failure.fatal && readiness.wasEverUp())
-      problem = `the ${name} cannot start again: ${failure.message.replace(/\.$/, '')}. ${parts.meanwhile}`;
-    if (failure.fatal && !readiness.wasEverUp() && performance.now() - startedAt >= parts.patienceMs) {
+      problem = `the ${name} cannot start again: ${failure.message.replace(/\.$/, '')}. ${deps.meanwhile}`;
+    if (failure.fatal && !readiness.wasEverUp() && performance.now() - startedAt >= deps.patienceMs) {
       readiness.giveUp(new ServerStartError(name, failure.code, failure.message));
       return null;
     }
@@ -145,15 +145,15 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
     async runOnce(): Promise<string | null> {
       failure = null;
       current = startServerProcess({
-        entry: parts.entry,
-        env: parts.env,
-        config: parts.configOn(port),
-        later: parts.later,
+        entry: deps.entry,
+        env: deps.env,
+        config: deps.configOn(port),
+        later: deps.later,
         onReady,
-        onFailed: (told) => {
-          failure = told;
+        onFailed: (reported) => {
+          failure = reported;
         },
-        onLoginUsed: (codeSha256) => parts.onLoginUsed?.(codeSha256),
+        onLoginUsed: (codeSha256) => deps.onLoginUsed?.(codeSha256),
         onNotice: log,
         onUnexpected: (message) => log(`the ${name} sent an unexpected message: ${message}`),
       });

@@ -24,7 +24,7 @@ export interface ServerProcess {
   kill(signal: NodeJS.Signals): void;
 }
 
-export interface ServerProcessParts {
+export interface ServerProcessDeps {
   /** Absolute path of the program. */
   readonly entry: string;
   /** Sent over the IPC pipe at once: it may hold secrets. */
@@ -48,9 +48,9 @@ export interface ServerProcessParts {
 const NODE_FLAGS = ['--disable-sigusr1', '--max-semi-space-size=2'];
 
 /** Starts a server on the Node that runs this process. */
-export function startServerProcess(parts: ServerProcessParts): ServerProcess {
+export function startServerProcess(deps: ServerProcessDeps): ServerProcess {
   const logins = new Map<string, PromiseWithResolvers<string | null>>();
-  const child = spawnServer(parts);
+  const child = spawnServer(deps);
   if (child instanceof Error) return neverStarted(child);
 
   const ended = endOf(child).finally(() => {
@@ -62,30 +62,30 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
   child.on('message', (raw) => {
     const parsed = FromServer.safeParse(raw);
     if (!parsed.success) {
-      parts.onUnexpected(JSON.stringify(raw));
+      deps.onUnexpected(JSON.stringify(raw));
       return;
     }
     const message = parsed.data;
     switch (message.type) {
       case 'ready':
-        return parts.onReady(message.port);
+        return deps.onReady(message.port);
       case 'failed':
-        return parts.onFailed(message);
+        return deps.onFailed(message);
       case 'login-created':
         logins.get(message.id)?.resolve(message.code);
         logins.delete(message.id);
         return;
       case 'login-used':
-        return parts.onLoginUsed(message.codeSha256);
+        return deps.onLoginUsed(message.codeSha256);
       case 'notice':
-        return parts.onNotice(message.text);
+        return deps.onNotice(message.text);
       case 'login-failed':
         logins.get(message.id)?.reject(new CliError(`no login could be made: ${message.message}`));
         logins.delete(message.id);
     }
   });
-  send({ type: 'configure', config: parts.config });
-  parts.later?.then(send, () => {});
+  send({ type: 'configure', config: deps.config });
+  deps.later?.then(send, () => {});
   return {
     ended,
     createLogin: (wanted) => {
@@ -101,7 +101,7 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
   };
 }
 
-function spawnServer({ entry, env }: ServerProcessParts): ChildProcess | Error {
+function spawnServer({ entry, env }: ServerProcessDeps): ChildProcess | Error {
   try {
     return spawn(process.execPath, [...NODE_FLAGS, entry], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

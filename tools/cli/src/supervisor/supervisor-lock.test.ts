@@ -5,11 +5,11 @@ import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, type Program, runProgram } from '../../test/cli-process.ts';
-import { AlreadyHeld, acquireSupervisorLock, findSupervisor } from './supervisor-lock.ts';
+import { AlreadyLocked, acquireSupervisorLock, findSupervisor } from './supervisor-lock.ts';
 
 const now = new Date('2026-01-02T03:04:05.000Z');
 const lockOf = (dataDir: string) => join(dataDir, 'run', 'supervisor.json');
-const hold = (dataDir: string) =>
+const pause = (dataDir: string) =>
   runProgram(process.execPath, ['--import', COMPILE_CACHE, fixture('hold-lock.ts'), dataDir]);
 const outcome = (program: Program) =>
   eventually(() => {
@@ -38,14 +38,14 @@ it('refuses a second holder and names the first', async () => {
   const dataDir = await temporaryFolder();
   const lock = await acquireSupervisorLock(dataDir, 3100, now);
   const second = await acquireSupervisorLock(dataDir, 1, now).catch((error: unknown) => error);
-  expect(second).toBeInstanceOf(AlreadyHeld);
+  expect(second).toBeInstanceOf(AlreadyLocked);
   expect(second).toMatchObject({ holder: { pid: process.pid, port: 3100 } });
   await lock.release();
 });
 
 it('takes over from a holder that was killed', async () => {
   const dataDir = await temporaryFolder();
-  const first = hold(dataDir);
+  const first = pause(dataDir);
   expect(await outcome(first)).toBe('held');
   await killed(first);
   expect(await findSupervisor(dataDir)).toBeNull();
@@ -72,12 +72,12 @@ it.each(['', '{"pid":', '[]'])('takes over a lock that a system crash left as %j
 
 it('lets exactly one of many take over, even after an interrupted takeover', async () => {
   const dataDir = await temporaryFolder();
-  const dead = hold(dataDir);
+  const dead = pause(dataDir);
   await outcome(dead);
   await killed(dead);
   await writeFile(`${lockOf(dataDir)}.takeover`, await readFile(lockOf(dataDir)));
 
-  const rivals = Array.from({ length: 6 }, () => hold(dataDir));
+  const rivals = Array.from({ length: 6 }, () => pause(dataDir));
   const outcomes = await Promise.all(rivals.map(outcome));
   const winners = rivals.filter((_, index) => outcomes[index] === 'held');
   expect(winners).toHaveLength(1);

@@ -9,23 +9,23 @@ import { fixture, untilGone } from '../../test/cli-process.ts';
 import { reportOf, reportsOf } from '../../test/obedient.ts';
 import { readFlags } from '../command-line/flags.ts';
 import { parseStartOptions, startFlags } from '../start-options.ts';
-import { createSupervisor, type SupervisorParts } from './supervisor.ts';
+import { createSupervisor, type SupervisorDeps } from './supervisor.ts';
 
-const obedient = fixture('obedient-server.js');
+const compliant = fixture('obedient-server.js');
 const both = (entry: string) => ({ orchestrator: entry, webServer: entry });
-const crashing = { orchestrator: fixture('crashing-server.ts'), webServer: obedient };
+const crashing = { orchestrator: fixture('crashing-server.ts'), webServer: compliant };
 const never = new AbortController().signal;
 
-function supervise(parts: Partial<SupervisorParts> = {}, args: string[] = []) {
+function supervise(deps: Partial<SupervisorDeps> = {}, args: string[] = []) {
   const lines: string[] = [];
   const given = readFlags('start', ['--port', '0', '--orchestrator-port', '0', ...args], startFlags, {});
   const supervisor = createSupervisor({
     options: parseStartOptions(given, { cwd: '/', home: '/home/ann' }),
-    servers: both(obedient),
+    servers: both(compliant),
     env: process.env,
     log: (line) => void lines.push(line),
     isTakeover: false,
-    ...parts,
+    ...deps,
   });
   onTestFinished(() => supervisor.stop());
   return { supervisor, lines };
@@ -37,12 +37,12 @@ async function takePortFromWebServer(port: number): Promise<Server> {
     const { web } = await reportsOf(port);
     process.kill(web.pid, 'SIGKILL');
     await untilGone(web.pid);
-    const squatter = createServer().listen(port, '127.0.0.1');
-    const failure: unknown = await once(squatter, 'listening').then(
+    const portHolder = createServer().listen(port, '127.0.0.1');
+    const failure: unknown = await once(portHolder, 'listening').then(
       () => undefined,
       (error) => error,
     );
-    if (failure === undefined) return squatter;
+    if (failure === undefined) return portHolder;
     if (!(failure instanceof Error && 'code' in failure && failure.code === 'EADDRINUSE')) throw failure;
   }
 }
@@ -61,9 +61,9 @@ it('starts both with one secret, and leaks no secret', async () => {
 it.each([
   ['fail', 'no login could be made: The disk is full.'],
   ['hang', 'no login was made within 0.05 s'],
-])('says so when the login link cannot be made: %s', async (LOGINS, words) => {
+])('says so when the login link cannot be made: %s', async (LOGINS, text) => {
   const { supervisor } = supervise({ env: { ...process.env, LOGINS }, loginMs: LOGINS === 'hang' ? 50 : 30_000 });
-  await expect(supervisor.start(never)).rejects.toThrow(words);
+  await expect(supervisor.start(never)).rejects.toThrow(text);
 });
 
 it('passes on to the terminal what a server has to say', async () => {
@@ -117,19 +117,19 @@ it('logs a repeated failure once, and keeps retrying', async () => {
 });
 
 it("gives up with the server's message when a first start fails for good", async () => {
-  const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('refusing-server.ts') } });
+  const { supervisor } = supervise({ servers: { orchestrator: compliant, webServer: fixture('refusing-server.ts') } });
   await expect(supervisor.start(never)).rejects.toThrow('the web server cannot start: it is out of order');
 });
 
 it('waits for a port that the servers of a killed supervisor still hold', async () => {
-  const squatter = createServer().listen(0, '127.0.0.1');
-  await once(squatter, 'listening');
-  const address = squatter.address();
+  const portHolder = createServer().listen(0, '127.0.0.1');
+  await once(portHolder, 'listening');
+  const address = portHolder.address();
   const port = address !== null && typeof address === 'object' ? String(address.port) : '';
   const { supervisor, lines } = supervise({ isTakeover: true }, ['--port', port]);
   const started = supervisor.start(never);
   await eventually(() => expect(lines.join()).toContain('EADDRINUSE'));
-  squatter.close();
+  portHolder.close();
   expect((await started).port).toBe(Number(port));
 });
 
@@ -137,30 +137,30 @@ it('says why a server that was up cannot start again, keeps trying, and gives no
   const timing = { backOff: { firstMs: 300, capMs: 300, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const { supervisor, lines } = supervise({ timing });
   const { port } = await supervisor.start(never);
-  const squatter = await takePortFromWebServer(port);
-  const words = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. Retrying every few seconds; sessions continue in the meantime.`;
-  await eventually(() => expect(supervisor.problems()).toEqual([words]));
-  await expect(supervisor.createLink(never)).rejects.toThrow(words);
-  await expect(supervisor.logInTerminal('Terminal on desk', 'held', never)).rejects.toThrow(words);
-  squatter.close();
+  const portHolder = await takePortFromWebServer(port);
+  const text = `the web server cannot start again: listen EADDRINUSE: address already in use 127.0.0.1:${port}. Retrying every few seconds; sessions continue in the meantime.`;
+  await eventually(() => expect(supervisor.problems()).toEqual([text]));
+  await expect(supervisor.createLink(never)).rejects.toThrow(text);
+  await expect(supervisor.logInTerminal('Terminal on desk', 'held', never)).rejects.toThrow(text);
+  portHolder.close();
   await eventually(() => expect(lines.at(-1)).toBe('the web server is up again'));
   expect(supervisor.problems()).toEqual([]);
   expect(await supervisor.createLink(never)).toContain('/login?code=');
-  expect(lines.filter((line) => line === words)).toHaveLength(1);
+  expect(lines.filter((line) => line === text)).toHaveLength(1);
 });
 
 it('tells the cause that kept a server from starting only until its next start ends otherwise', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
-  const told = join(await temporaryFolder(), 'told');
-  const servers = { orchestrator: fixture('failing-server.ts'), webServer: obedient };
-  const { supervisor, lines } = supervise({ timing, servers, env: { ...process.env, FAILS_AS: told } });
+  const reported = join(await temporaryFolder(), 'told');
+  const servers = { orchestrator: fixture('failing-server.ts'), webServer: compliant };
+  const { supervisor, lines } = supervise({ timing, servers, env: { ...process.env, FAILS_AS: reported } });
   const { port } = await supervisor.start(never);
   const { orchestrator } = await reportsOf(port);
-  await writeFile(told, 'refuse');
+  await writeFile(reported, 'refuse');
   process.kill(orchestrator.pid, 'SIGKILL');
-  const words = 'the orchestrator cannot start again: it is out of order. Retrying every few seconds.';
-  await eventually(() => expect(supervisor.problems()).toEqual([words]));
-  await writeFile(told, 'crash'); // that is mended, something else is not
+  const text = 'the orchestrator cannot start again: it is out of order. Retrying every few seconds.';
+  await eventually(() => expect(supervisor.problems()).toEqual([text]));
+  await writeFile(reported, 'crash'); // that is mended, something else is not
   await eventually(() => expect(supervisor.problems()).toEqual([]));
   await eventually(() => expect(lines.at(-1)).toContain('the orchestrator has ended (exit code 3)'));
 });
@@ -187,7 +187,7 @@ it('kills both at once, and restarts neither', async () => {
 
 it('does not restart a server that ends before its turn to be stopped', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 1_000, repeatMs: 0 };
-  const servers = { orchestrator: obedient, webServer: fixture('stubborn-server.ts') };
+  const servers = { orchestrator: compliant, webServer: fixture('stubborn-server.ts') };
   const { supervisor, lines } = supervise({ timing, servers });
   const { orchestrator } = await reportsOf((await supervisor.start(never)).port);
   const stopped = supervisor.stop();
@@ -197,7 +197,7 @@ it('does not restart a server that ends before its turn to be stopped', async ()
 });
 
 it('stops during a start', async () => {
-  const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('crashing-server.ts') } });
+  const { supervisor } = supervise({ servers: { orchestrator: compliant, webServer: fixture('crashing-server.ts') } });
   const wish = new AbortController();
   const started = supervisor.start(wish.signal);
   wish.abort(new Error('changed my mind'));

@@ -4,7 +4,7 @@ import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/r
 import { authority, boardOrigin, loopbackHost } from '../board-address.ts';
 import { CliError } from '../errors.ts';
 import type { StartOptions } from '../start-options.ts';
-import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
+import { type RestartTiming, type SupervisedServer, superviseServer } from './kept-server.ts';
 import type { WantedLogin } from './server-process.ts';
 
 /** Absolute paths of the two programs. */
@@ -45,7 +45,7 @@ export interface TerminalAccess {
   readonly token: string;
 }
 
-export interface SupervisorParts {
+export interface SupervisorDeps {
   readonly options: StartOptions;
   /** Of the shared store, with its password. */
   readonly databaseUrl?: string | null;
@@ -53,16 +53,16 @@ export interface SupervisorParts {
   /** The environment of the supervisor itself. */
   readonly env: Environment;
   readonly log: (line: string) => void;
-  readonly timing?: KeptServerTiming;
+  readonly timing?: RestartTiming;
   /** How long the login link may take. */
   readonly loginMs?: number;
   /** Whether the last supervisor was killed: its servers may need a moment to notice, and to release the ports. */
   readonly isTakeover: boolean;
   /** Called with what begins now, while `start` runs. */
-  readonly onStep?: (words: string) => void;
+  readonly onStep?: (text: string) => void;
 }
 
-export const defaultTiming: KeptServerTiming = {
+export const defaultTiming: RestartTiming = {
   backOff: { firstMs: 100, capMs: 1_000, resetMs: 10_000 },
   graceMs: 5_000,
   repeatMs: 60_000,
@@ -73,35 +73,35 @@ const WEB_SERVER = { name: 'web server', meanwhile: 'Retrying every few seconds;
 const TAKEOVER_PATIENCE_MS = 30_000;
 
 /** Creates a supervisor. Nothing runs before `start`. */
-export function createSupervisor(parts: SupervisorParts): Supervisor {
-  const { options, servers, env, log, timing = defaultTiming, loginMs = 30_000 } = parts;
+export function createSupervisor(deps: SupervisorDeps): Supervisor {
+  const { options, servers, env, log, timing = defaultTiming, loginMs = 30_000 } = deps;
   const secret = randomBytes(32).toString('base64url');
   const { CALLBOARD_TOKEN: _token, CALLBOARD_DATABASE_URL: _url, ...serverEnv } = env;
-  const common = { env: serverEnv, log, timing, patienceMs: parts.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
-  const running: KeptServer[] = [];
+  const common = { env: serverEnv, log, timing, patienceMs: deps.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
+  const running: SupervisedServer[] = [];
   /** Called when a code is used, by its hash. */
   const waiting = new Map<string, () => void>();
   let stopping: Promise<void> | undefined;
 
-  const keepOrchestrator = () =>
-    keepServer({
+  const superviseOrchestrator = () =>
+    superviseServer({
       ...common,
       ...ORCHESTRATOR,
       entry: servers.orchestrator,
       port: options.orchestratorPort,
-      configOn: (port) => orchestratorConfig(parts, secret, port),
+      configOn: (port) => orchestratorConfig(deps, secret, port),
       onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
     });
 
-  const keepWebServer = (orchestratorPort: Promise<number>) => {
+  const superviseWebServer = (orchestratorPort: Promise<number>) => {
     const configOn = (port: number) => webServerConfig(options, secret, port);
     const later = orchestratorPort.then((port): ToServer => {
       return { type: 'orchestrator-at', url: `ws://${authority(loopbackHost(options.host), port)}` };
     });
-    return keepServer({ ...common, ...WEB_SERVER, entry: servers.webServer, port: options.port, configOn, later });
+    return superviseServer({ ...common, ...WEB_SERVER, entry: servers.webServer, port: options.port, configOn, later });
   };
 
-  const keep = (server: KeptServer) => {
+  const save = (server: SupervisedServer) => {
     running.push(server);
     return server;
   };
@@ -131,12 +131,12 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   return {
     start: async (signal) => {
-      parts.onStep?.('opening the store and finding running sessions');
+      deps.onStep?.('opening the store and finding running sessions');
       // In parallel: the web server gets as far as it can while the orchestrator starts.
-      const orchestratorPort = keep(keepOrchestrator()).ready(signal);
-      const webServer = keep(keepWebServer(orchestratorPort));
+      const orchestratorPort = save(superviseOrchestrator()).ready(signal);
+      const webServer = save(superviseWebServer(orchestratorPort));
       await orchestratorPort;
-      parts.onStep?.('starting the board');
+      deps.onStep?.('starting the board');
       const loginLink = await createLink(signal);
       return { port: await webServer.ready(signal), loginLink };
     },
@@ -160,11 +160,11 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   };
 }
 
-const problemsOf = (servers: readonly KeptServer[]): string[] =>
+const problemsOf = (servers: readonly SupervisedServer[]): string[] =>
   servers.map((server) => server.problem()).filter((problem) => problem !== null);
 
 /** Who asks would otherwise wait for a server that waits for them. @throws CliError */
-function requireUp(servers: readonly KeptServer[]): void {
+function requireUp(servers: readonly SupervisedServer[]): void {
   const [problem] = problemsOf(servers);
   if (problem !== undefined) throw new CliError(problem);
 }
@@ -174,7 +174,7 @@ function requireUp(servers: readonly KeptServer[]): void {
  * @throws CliError if none was made in time, or the signal's reason
  */
 async function createLogin(
-  orchestrator: KeptServer,
+  orchestrator: SupervisedServer,
   { wanted, loginMs }: { wanted: WantedLogin; loginMs: number },
   signal: AbortSignal,
 ): Promise<string> {
@@ -189,17 +189,17 @@ async function createLogin(
 
 /** A terminal of this machine needs no proxy. */
 const terminalOrigin = (options: StartOptions, port: number): string =>
-  options.reach.tls === null ? `http://${authority(loopbackHost(options.host), port)}` : boardOrigin(options, port);
+  options.exposure.tls === null ? `http://${authority(loopbackHost(options.host), port)}` : boardOrigin(options, port);
 
-const webServerConfig = ({ host, reach }: StartOptions, secret: string, port: number): WebServerConfig => ({
+const webServerConfig = ({ host, exposure }: StartOptions, secret: string, port: number): WebServerConfig => ({
   host,
   port,
-  reach,
+  exposure,
   orchestrator: { url: null, secret },
 });
 
 const orchestratorConfig = (
-  { options, databaseUrl = null }: Pick<SupervisorParts, 'options' | 'databaseUrl'>,
+  { options, databaseUrl = null }: Pick<SupervisorDeps, 'options' | 'databaseUrl'>,
   secret: string,
   port: number,
 ): OrchestratorConfig => ({
@@ -214,7 +214,7 @@ const orchestratorConfig = (
   agentUser: options.agentUser,
   repos: [...options.repos],
   tokenSha256: options.tokenSha256,
-  publicUrl: options.reach.publicUrl,
+  publicUrl: options.exposure.publicUrl,
   databaseUrl,
   machineName: options.sharedStore.machineName,
   machineUrl: options.sharedStore.machineUrl,

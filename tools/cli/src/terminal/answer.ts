@@ -2,45 +2,45 @@ import { fieldsOf, type PendingRequest, type Question, questionsOf } from '@call
 import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { answerOf, answersOf, formContent } from './answers.ts';
 import { chooseRequest } from './choose-request.ts';
 import { decisionOf, idsOf, needsAnswer } from './decide.ts';
-import { atDesk } from './desk-command.ts';
-import { decidedWords } from './print-decision.ts';
+import { withApiClient } from './desk-command.ts';
+import { decidedText } from './print-decision.ts';
 import { safeJson, visibleLine } from './text.ts';
 
 const options = { request: z.string().optional(), answers: z.array(z.string()).default([]) };
 
 /** `callboard answer`. */
 export const answer = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, async ({ desk, options: { request: id, answers, json }, edges, hint }) => {
-    const { request } = await chooseRequest({ desk, edges, hint }, id);
+  withApiClient(invocation, options, async ({ api, options: { request: id, answers, json }, platform, hint }) => {
+    const { request } = await chooseRequest({ api, platform, hint }, id);
     if (!needsAnswer(request)) {
       throw new UsageError(`this request asks for a yes or no: ${hint(`allow ${request.requestId}`)}, or deny.`);
     }
-    const given = answers.length > 0 ? answers : await askFor(request, edges);
-    const decision = await sendAnswer(desk, request, given);
-    edges.out(json ? safeJson(decision) : decidedWords(decision));
+    const given = answers.length > 0 ? answers : await askFor(request, platform);
+    const decision = await sendAnswer(api, request, given);
+    platform.out(json ? safeJson(decision) : decidedText(decision));
   });
 
 /**
  * Sends the answers to a request's questions, or the content of its form.
  * @throws UsageError if they do not fit, TransportError if they are refused
  */
-export async function sendAnswer(desk: Transport, request: PendingRequest, texts: readonly string[]) {
+export async function sendAnswer(api: Transport, request: PendingRequest, texts: readonly string[]) {
   const ids = idsOf(request);
   if (request.kind === 'elicitation') {
     const updatedInput = formContent(fieldsOf(request.input), texts);
-    return decisionOf(await desk.command('approve_tool', { ...ids, decision: 'allow', updatedInput }));
+    return decisionOf(await api.command('approve_tool', { ...ids, decision: 'allow', updatedInput }));
   }
   const answers = answersOf(questionsOf(request.input), texts);
-  return decisionOf(await desk.command('answer_question', { ...ids, answers }));
+  return decisionOf(await api.command('answer_question', { ...ids, answers }));
 }
 
 /** Asks for each answer on the terminal. */
-async function askFor(request: PendingRequest, { input, err }: Edges): Promise<string[]> {
+async function askFor(request: PendingRequest, { input, err }: Platform): Promise<string[]> {
   if (!input.isTerminal) throw new UsageError('name the answers after the request, in the order of its questions.');
   if (request.kind === 'elicitation') {
     const given: string[] = [];
@@ -55,7 +55,7 @@ async function askFor(request: PendingRequest, { input, err }: Edges): Promise<s
   return given;
 }
 
-async function askOne(question: Question, input: Edges['input'], err: Edges['err']): Promise<string> {
+async function askOne(question: Question, input: Platform['input'], err: Platform['err']): Promise<string> {
   for (;;) {
     const text = await ask(input, `${visibleLine(question.question, 'prose')} `);
     try {
@@ -68,7 +68,7 @@ async function askOne(question: Question, input: Edges['input'], err: Edges['err
   }
 }
 
-async function ask(input: Edges['input'], question: string): Promise<string> {
+async function ask(input: Platform['input'], question: string): Promise<string> {
   const text = await input.ask(question);
   if (text === null) throw new CliError('nothing was answered. The request is still open.');
   return text;

@@ -26,8 +26,8 @@ it.each([
   [database, '0', 'has no option 0'],
   [database, '1,2', 'takes one option, not 2'],
   [free, '  ', 'is empty'],
-])('refuses an answer that does not fit', (question, text, words) => {
-  expect(() => answerOf(question, text)).toThrow(words);
+])('refuses an answer that does not fit', (question, text, message) => {
+  expect(() => answerOf(question, text)).toThrow(message);
 });
 
 it('needs one answer for each question, in their order', () => {
@@ -64,8 +64,8 @@ it.each([
   [['city=x', 'nights=many'], 'nights: This is not a number'],
   [['city=x', 'class=c'], 'class is one of: First, Second'],
   [['city=x', 'quiet=maybe'], 'quiet is yes or no'],
-])('refuses %j', (texts, words) => {
-  expect(() => formContent(fields, texts)).toThrow(words);
+])('refuses %j', (texts, text) => {
+  expect(() => formContent(fields, texts)).toThrow(text);
 });
 
 it('takes the number of a choice', () => {

@@ -2,7 +2,7 @@ import { boardView, CLAUDE_UNCHECKED, NO_LIMITS, SANDBOX_UNTRIED } from '@callbo
 import type { Transport } from '@callboard/contract/client';
 import { AT, sampleDecision, sampleRequest, sampleStage } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { type Edges, nodeEdges } from '../edges.ts';
+import { nodePlatform, type Platform } from '../edges.ts';
 import { chooseRequest, confirm } from './choose-request.ts';
 
 /** A desk with these open requests and one decided, and a terminal whose person answers this. */
@@ -26,7 +26,7 @@ function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as stri
     get_board: board,
     get_decisions: { decisions: [sampleDecision({ requestId: 'gone-1', outcome: 'denied', by: 'Ada' })], next: null },
   };
-  const desk = {
+  const api = {
     command: async (type: keyof typeof replies) => replies[type],
   } as Pick<Transport, 'command'> as Transport;
   const printed: string[] = [];
@@ -39,34 +39,34 @@ function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as stri
       return answer;
     },
   };
-  const edges: Edges = {
-    ...nodeEdges(process),
+  const platform: Platform = {
+    ...nodePlatform(process),
     input,
     err: (line: string) => void printed.push(line),
     now: () => new Date(AT),
     env: {},
   };
-  return { at: { desk, edges, hint: (words: string) => `callboard ${words}` }, edges, printed, asked };
+  return { at: { api, platform, hint: (text: string) => `callboard ${text}` }, platform, printed, asked };
 }
 
 it('prints the request that was named whole, and asks nothing', async () => {
-  const { at, edges, printed, asked } = setUp(['req-1', 'req-2']);
+  const { at, platform, printed, asked } = setUp(['req-1', 'req-2']);
   const chosen = await chooseRequest(at, 'req-2');
-  await confirm(chosen, 'Allow?', edges);
+  await confirm(chosen, 'Allow?', platform);
   expect([chosen.request.requestId, asked]).toEqual(['req-2', []]);
   expect(printed.join('\n')).toMatch(/STAGE-1 A stage.*request req-2.*Run this command\?.*\$ make/s);
 });
 
 it('asks about the only open request if none was named', async () => {
-  const { at, edges, asked } = setUp(['req-1']);
-  await confirm(await chooseRequest(at, undefined), 'Allow?', edges);
+  const { at, platform, asked } = setUp(['req-1']);
+  await confirm(await chooseRequest(at, undefined), 'Allow?', platform);
   expect(asked).toEqual(['Allow? [y/N] ']);
 });
 
 it.each(['', 'n', 'yesterday', null])('decides nothing if the answer is %j', async (answer) => {
-  const { at, edges } = setUp(['req-1'], { answer });
+  const { at, platform } = setUp(['req-1'], { answer });
   const chosen = await chooseRequest(at, undefined);
-  await expect(confirm(chosen, 'Allow?', edges)).rejects.toThrow('nothing was decided');
+  await expect(confirm(chosen, 'Allow?', platform)).rejects.toThrow('nothing was decided');
 });
 
 it('refuses to choose among several, for nobody, and where nobody can be asked', async () => {

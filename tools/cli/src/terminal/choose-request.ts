@@ -1,7 +1,7 @@
 import type { BoardView, PendingRequest } from '@callboard/contract';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
-import type { DeskWork, Hint } from './desk-command.ts';
+import type { ApiWork, Hint } from './desk-command.ts';
 import { findRequest, notOpen, shortIds } from './find.ts';
 import { requestLine, requestLines } from './request-text.ts';
 import { styleOf } from './style.ts';
@@ -21,35 +21,35 @@ const RECENT = 200;
  * @throws UsageError if several are open and none is named, or if nobody is there to confirm the only one
  */
 export async function chooseRequest(
-  { desk, edges, hint }: Pick<DeskWork<object>, 'desk' | 'edges' | 'hint'>,
+  { api, platform, hint }: Pick<ApiWork<object>, 'api' | 'platform' | 'hint'>,
   id: string | undefined,
 ): Promise<Chosen> {
-  const board = await desk.command('get_board', {});
-  const chosen = id === undefined ? onlyOne(board, edges, hint) : await namedOne({ desk, hint }, board, id);
+  const board = await api.command('get_board', {});
+  const chosen = id === undefined ? onlyOne(board, platform, hint) : await namedOne({ api, hint }, board, id);
   const stage = board.stages.find(({ id }) => id === chosen.request.stageId);
   const place = {
     title: stage?.title ?? '',
     folder: stage?.worktree?.path ?? null,
-    width: edges.columns(),
-    style: styleOf(edges),
-    now: edges.now(),
+    width: platform.columns(),
+    style: styleOf(platform),
+    now: platform.now(),
   };
-  for (const line of requestLines(chosen.request, place)) edges.err(line);
+  for (const line of requestLines(chosen.request, place)) platform.err(line);
   return chosen;
 }
 
 async function namedOne(
-  { desk, hint }: Pick<DeskWork<object>, 'desk' | 'hint'>,
+  { api, hint }: Pick<ApiWork<object>, 'api' | 'hint'>,
   { pending }: BoardView,
   id: string,
 ): Promise<Chosen> {
   const request = findRequest(pending, id);
   if (request !== null) return { request, isNamed: true };
-  const { decisions } = await desk.command('get_decisions', { limit: RECENT });
+  const { decisions } = await api.command('get_decisions', { limit: RECENT });
   throw notOpen(decisions, id, hint);
 }
 
-function onlyOne({ pending }: BoardView, { input }: Edges, hint: Hint): Chosen {
+function onlyOne({ pending }: BoardView, { input }: Platform, hint: Hint): Chosen {
   const [request] = pending;
   if (request === undefined) throw new CliError('no request is open.');
   if (pending.length > 1) {
@@ -66,7 +66,7 @@ function onlyOne({ pending }: BoardView, { input }: Edges, hint: Hint): Chosen {
  * Asks before a request is decided that nobody named.
  * @throws CliError unless the person says yes; nothing is decided then
  */
-export async function confirm({ isNamed }: Chosen, question: string, { input }: Edges): Promise<void> {
+export async function confirm({ isNamed }: Chosen, question: string, { input }: Platform): Promise<void> {
   if (isNamed) return;
   const answer = await input.ask(`${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new CliError('nothing was decided. The request is still open.');

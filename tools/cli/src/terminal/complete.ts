@@ -2,7 +2,7 @@ import { MergeMethod } from '@callboard/contract';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
-import { atDesk } from './desk-command.ts';
+import { withApiClient } from './desk-command.ts';
 import { findStage } from './find.ts';
 import { safeJson } from './text.ts';
 
@@ -14,16 +14,16 @@ const options = {
 
 /** `callboard complete`. */
 export const complete = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, async ({ desk, options: { stage: text, merge, commit, json }, edges, hint }) => {
+  withApiClient(invocation, options, async ({ api, options: { stage: text, merge, commit, json }, platform, hint }) => {
     if (text === undefined) throw new UsageError(`name the stage: ${hint('complete STAGE')}`);
     if (commit !== undefined && merge === undefined) throw new UsageError('--commit: needs --merge.');
-    const { id } = findStage(await desk.command('get_board', {}), text, hint);
-    const { stage } = await desk.command('complete_stage', {
+    const { id } = findStage(await api.command('get_board', {}), text, hint);
+    const { stage } = await api.command('complete_stage', {
       stageId: id,
       ...(merge !== undefined && { merge }),
       ...(commit !== undefined && { commit: { message: commit } }),
     });
     const merged =
       stage.merged === null ? 'not merged' : `merged ${stage.merged.commit.slice(0, 7)} into ${stage.merged.into}`;
-    edges.out(json ? safeJson(stage) : `${id} is done, ${merged}.`);
+    platform.out(json ? safeJson(stage) : `${id} is done, ${merged}.`);
   });

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
 import { chooseRequest, confirm } from './choose-request.ts';
-import { atDesk } from './desk-command.ts';
+import { withApiClient } from './desk-command.ts';
 import { textOrInput } from './flags.ts';
-import { decidedWords } from './print-decision.ts';
+import { decidedText } from './print-decision.ts';
 import { safeJson } from './text.ts';
 
 /** The modes that may follow a plan. */
@@ -14,41 +14,41 @@ type PlanMode = z.infer<typeof PlanMode>;
 
 /** `callboard allow`. */
 export const allow = (invocation: Invocation): Promise<number> =>
-  atDesk(
+  withApiClient(
     invocation,
     { request: z.string().optional(), mode: PlanMode.optional() },
-    async ({ desk, options: { request: id, mode, json }, edges, hint }) => {
-      const chosen = await chooseRequest({ desk, edges, hint }, id);
+    async ({ api, options: { request: id, mode, json }, platform, hint }) => {
+      const chosen = await chooseRequest({ api, platform, hint }, id);
       const { request } = chosen;
       if (needsAnswer(request)) {
         throw new UsageError(`this request needs an answer: ${hint(`answer ${request.requestId} ANSWER...`)}`);
       }
       if (mode !== undefined && request.kind !== 'plan') throw new UsageError('--mode: is for plans only.');
-      await confirm(chosen, request.kind === 'plan' ? 'Accept this plan?' : 'Allow?', edges);
-      const reply = await desk.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
+      await confirm(chosen, request.kind === 'plan' ? 'Accept this plan?' : 'Allow?', platform);
+      const reply = await api.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
       const decision = decisionOf(reply);
-      edges.out(json ? safeJson(decision) : decidedWords(decision));
+      platform.out(json ? safeJson(decision) : decidedText(decision));
     },
   );
 
 /** `callboard deny`. */
 export const deny = (invocation: Invocation): Promise<number> =>
-  atDesk(
+  withApiClient(
     invocation,
     { request: z.string().optional(), reason: z.string().optional(), interrupt: z.boolean().optional() },
-    async ({ desk, options: { request: id, reason: given, interrupt, json }, edges, hint }) => {
+    async ({ api, options: { request: id, reason: given, interrupt, json }, platform, hint }) => {
       if (given === '-' && id === undefined) throw new UsageError('--reason -: name the request as well.');
-      const chosen = await chooseRequest({ desk, edges, hint }, id);
-      const reason = given === '-' ? await textOrInput(given, edges, '--reason -: nothing was piped in.') : given;
-      await confirm(chosen, chosen.request.kind === 'plan' ? 'Send this plan back?' : 'Deny?', edges);
-      const reply = await desk.command('approve_tool', {
+      const chosen = await chooseRequest({ api, platform, hint }, id);
+      const reason = given === '-' ? await textOrInput(given, platform, '--reason -: nothing was piped in.') : given;
+      await confirm(chosen, chosen.request.kind === 'plan' ? 'Send this plan back?' : 'Deny?', platform);
+      const reply = await api.command('approve_tool', {
         ...idsOf(chosen.request),
         decision: 'deny',
         ...(reason !== undefined && { reason }),
         ...(interrupt !== undefined && { interrupt }),
       });
       const decision = decisionOf(reply);
-      edges.out(json ? safeJson(decision) : decidedWords(decision));
+      platform.out(json ? safeJson(decision) : decidedText(decision));
     },
   );
 

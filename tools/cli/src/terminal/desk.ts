@@ -1,12 +1,12 @@
 import type { Transport } from '@callboard/contract/client';
 import { createHttpTransport, TransportError } from '@callboard/contract/client';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError } from '../errors.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import { readLogin, type TerminalLogin } from './login-file.ts';
 
-const WORDS = {
+const TEXTS = {
   unanswered:
     'Callboard did not answer, so it is not known whether this took effect. Look at the board, or at what ls lists.',
   unreadable: (what: string) =>
@@ -20,15 +20,15 @@ const RESEND_MS = 10_000;
  * Connects to the Callboard on a data directory with the login of this terminal.
  * @throws CliError if none runs, or this terminal is not logged in
  */
-export async function openDesk(dataDir: string, edges: Edges): Promise<Transport> {
-  const login = await readLogin(edges, dataDir);
+export async function openApiClient(dataDir: string, platform: Platform): Promise<Transport> {
+  const login = await readLogin(platform, dataDir);
   if (login === null) {
     throw new CliError(
-      `this terminal is not logged in to the Callboard on ${dataDir}. Log in: npx callboard login${dataDirSuffix(dataDir, edges.home)}`,
+      `this terminal is not logged in to the Callboard on ${dataDir}. Log in: npx callboard login${dataDirSuffix(dataDir, platform.home)}`,
     );
   }
-  const origin = await findAddress(login, edges);
-  return createHttpTransport({ origin, token: login.token, words: WORDS, resendMs: RESEND_MS });
+  const origin = await findAddress(login, platform);
+  return createHttpTransport({ origin, token: login.token, text: TEXTS, resendMs: RESEND_MS });
 }
 
 /**
@@ -36,7 +36,7 @@ export async function openDesk(dataDir: string, edges: Edges): Promise<Transport
  * that has ended.
  * @throws CliError if none runs
  */
-export async function findAddress({ dataDir, address }: TerminalLogin, { home }: Edges): Promise<string> {
+export async function findAddress({ dataDir, address }: TerminalLogin, { home }: Platform): Promise<string> {
   const running = await findSupervisor(dataDir);
   if (running === null) {
     throw new CliError(`no Callboard runs on ${dataDir}. Start it: npx callboard start${dataDirSuffix(dataDir, home)}`);

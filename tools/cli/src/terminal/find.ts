@@ -49,11 +49,11 @@ export function notOpen(decisions: readonly Decision[], text: string, hint: Hint
   const decision = decisions.find(({ requestId }) => requestId.startsWith(text));
   const next = `The open ones: ${hint('pending')}`;
   if (decision === undefined) return new CliError(`there is no open request ${JSON.stringify(text)}. ${next}`);
-  return new CliError(`this request of ${decision.stageId} is no longer open: ${outcomeWords(decision)}. ${next}`);
+  return new CliError(`this request of ${decision.stageId} is no longer open: ${outcomeText(decision)}. ${next}`);
 }
 
 /** Says who decided a request, and what. */
-export function outcomeWords(decision: Decision): string {
+export function outcomeText(decision: Decision): string {
   const { outcome, reason } = decision;
   if (outcome === 'closed')
     return `closed without an answer${reason === null ? '' : ` (${visibleLine(reason, 'prose')})`}`;
@@ -97,7 +97,7 @@ export function projectAt(projects: readonly Project[], folder: string): Project
 }
 
 /** Names a few things in a sentence. */
-export function named(words: readonly string[]): string {
-  const shown = words.slice(0, MAX_NAMED).join(', ');
-  return words.length > MAX_NAMED ? `${shown}, and ${words.length - MAX_NAMED} more` : shown;
+export function named(texts: readonly string[]): string {
+  const shown = texts.slice(0, MAX_NAMED).join(', ');
+  return texts.length > MAX_NAMED ? `${shown}, and ${texts.length - MAX_NAMED} more` : shown;
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { dataDir, dataDirFlag } from '../command-line/data-dir.ts';
 import type { Flag } from '../command-line/flags.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { UsageError } from '../errors.ts';
 
 const jsonFlag: Flag = { kind: 'switch', name: 'json', help: 'Print JSON, as the API has it.' };
 
 /** The options that all commands of a logged-in terminal have. */
-export const deskFlags: readonly Flag[] = [jsonFlag, dataDirFlag];
+export const apiFlags: readonly Flag[] = [jsonFlag, dataDirFlag];
 
 /** The schema of these. */
-export const deskOptions = (edges: Edges) => ({ json: z.boolean().default(false), 'data-dir': dataDir(edges) });
+export const apiOptions = (platform: Platform) => ({ json: z.boolean().default(false), 'data-dir': dataDir(platform) });
 
 /** Declares an argument. The last one of a command may be repeatable. */
 export const argument = (name: string, placeholder: string, help: string): Flag => ({
@@ -34,7 +34,7 @@ export const option = (name: string, placeholder: string, help: string): Flag =>
  * Returns a text that was given as it is, or is piped in: with `-`, and if none was given.
  * @throws UsageError with these words if there is none, or only spaces
  */
-export async function textOrInput(given: string | undefined, { input }: Edges, missing: string): Promise<string> {
+export async function textOrInput(given: string | undefined, { input }: Platform, missing: string): Promise<string> {
   const isPiped = given === '-' || (given === undefined && !input.isTerminal);
   const text = isPiped ? (await input.read()).replace(/\r?\n$/, '') : (given ?? '');
   if (text.trim() === '') throw new UsageError(missing);

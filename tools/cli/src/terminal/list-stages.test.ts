@@ -17,9 +17,9 @@ import {
 import { expect, it } from 'vitest';
 import { boardLines, withMachineNames } from './list-stages.ts';
 
-const edges = { columns: () => 72, isTerminal: false, env: {}, now: () => new Date(Date.parse(AT) + 252_000) };
+const platform = { columns: () => 72, isTerminal: false, env: {}, now: () => new Date(Date.parse(AT) + 252_000) };
 const lines = (view: BoardView, all = false) =>
-  boardLines(view, { all, edges, hint: (words) => `callboard ${words}` }).join('\n');
+  boardLines(view, { all, platform, hint: (text) => `callboard ${text}` }).join('\n');
 
 const board = (stages: Parameters<typeof boardView>[0]['stages'], pending: BoardView['pending'] = []): BoardView =>
   boardView({

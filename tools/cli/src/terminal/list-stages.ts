@@ -1,15 +1,15 @@
 import type { BoardView, ChangeCounts, Column, Project, StageView } from '@callboard/contract';
-import { checkAtGate, checkGateWords, shortDuration } from '@callboard/contract';
+import { checkAtGate, checkGateText, shortDuration } from '@callboard/contract';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { UsageError } from '../errors.ts';
-import { atDesk, type Hint } from './desk-command.ts';
+import { type Hint, withApiClient } from './desk-command.ts';
 import { findProject, named } from './find.ts';
 import { requestLine } from './request-text.ts';
 import { type Style, styleOf } from './style.ts';
 import { cut, displayWidth, padded, safeJson, visibleLine } from './text.ts';
-import { boardNotices, unstartedWords, waitingWords } from './waiting-words.ts';
+import { boardNotices, unstartedText, waitingText } from './waiting-words.ts';
 
 const COLUMNS: readonly (readonly [Column, string])[] = [
   ['needs-you', 'Needs you'],
@@ -21,8 +21,8 @@ const COLUMNS: readonly (readonly [Column, string])[] = [
 ];
 /** How many done stages are shown unless all are wanted. */
 const DONE_SHOWN = 5;
-const LONGEST_TITLE = 40;
-const LONGEST_MACHINE = 16;
+const MAX_TITLE_LENGTH = 40;
+const MAX_MACHINE_LENGTH = 16;
 
 const options = {
   project: z.string().optional(),
@@ -32,14 +32,14 @@ const options = {
 
 /** `callboard ls`. */
 export const listStages = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, async ({ desk, options: { json, ids, project, all }, edges, hint }) => {
-    const board = ofProject(await desk.command('get_board', {}), project);
+  withApiClient(invocation, options, async ({ api, options: { json, ids, project, all }, platform, hint }) => {
+    const board = ofProject(await api.command('get_board', {}), project);
     const stageIds = board.stages.map(({ id }) => id);
-    if (json) edges.out(safeJson(ids ? stageIds : withMachineNames(board), 2));
-    else if (ids) for (const id of stageIds) edges.out(id);
+    if (json) platform.out(safeJson(ids ? stageIds : withMachineNames(board), 2));
+    else if (ids) for (const id of stageIds) platform.out(id);
     else {
-      for (const line of boardLines(board, { all, edges, hint })) edges.out(line);
-      for (const line of boardNotices(board)) edges.err(`callboard: ${line}`);
+      for (const line of boardLines(board, { all, platform, hint })) platform.out(line);
+      for (const line of boardNotices(board)) platform.err(`callboard: ${line}`);
     }
   });
 
@@ -77,28 +77,29 @@ function requireProject(projects: readonly Project[], wanted: string): Project {
   throw new UsageError(`there is no project ${JSON.stringify(wanted)}. ${known}`);
 }
 
-interface ListPlace {
+interface ListLocation {
   readonly all: boolean;
   readonly hint: Hint;
-  readonly edges: Pick<Edges, 'columns' | 'isTerminal' | 'env' | 'now'>;
+  readonly platform: Pick<Platform, 'columns' | 'isTerminal' | 'env' | 'now'>;
 }
 
 /** Returns the board as text: one line for each stage, under its column. */
-export function boardLines(board: BoardView, { all, edges, hint }: ListPlace): string[] {
+export function boardLines(board: BoardView, { all, platform, hint }: ListLocation): string[] {
   if (board.stages.length === 0) return [`There are no stages yet. Create one: ${hint('start-stage --prompt "..."')}`];
-  const style = styleOf(edges);
+  const style = styleOf(platform);
   const idWidth = Math.max(...board.stages.map(({ id }) => id.length));
-  const titleWidth = Math.min(LONGEST_TITLE, Math.max(...board.stages.map(({ title }) => displayWidth(title))));
-  const machineText = (stage: StageView) => cut(visibleLine(machineOf(stage, board) ?? '', 'prose'), LONGEST_MACHINE);
+  const titleWidth = Math.min(MAX_TITLE_LENGTH, Math.max(...board.stages.map(({ title }) => displayWidth(title))));
+  const machineText = (stage: StageView) =>
+    cut(visibleLine(machineOf(stage, board) ?? '', 'prose'), MAX_MACHINE_LENGTH);
   const machineWidth = Math.max(...board.stages.map((stage) => displayWidth(machineText(stage))));
   const lineOf = (stage: StageView) => {
     const now = nowOf(stage, board);
     const since = Date.parse(stage.session?.stateSince ?? stage.createdAt);
-    const age = shortDuration(edges.now().getTime() - since).padStart(6);
+    const age = shortDuration(platform.now().getTime() - since).padStart(6);
     const title = padded(cut(visibleLine(stage.title, 'prose'), titleWidth), titleWidth);
     const machine = machineWidth === 0 ? '' : `${padded(machineText(stage), machineWidth)}  `;
     const start = `  ${padded(stage.id, idWidth)}  ${title}  ${machine}${style.dim(age)}  `;
-    return `${start}${cut(now, edges.columns() - displayWidth(start))}`.trimEnd();
+    return `${start}${cut(now, platform.columns() - displayWidth(start))}`.trimEnd();
   };
   return COLUMNS.flatMap(([column, title]) => {
     const stages = inColumn(board.stages, column);
@@ -134,15 +135,15 @@ function nowOf(stage: StageView, board: BoardView): string {
   if (column === 'done')
     return merged === null ? 'not merged' : `merged ${merged.commit.slice(0, 7)} into ${merged.into}`;
   if (column === 'backlog') return held ? 'on hold' : `after ${dependsOn.join(', ')}`;
-  if (session === null) return unstartedWords(stage, board);
+  if (session === null) return unstartedText(stage, board);
   if (session.alarm !== null) return 'security alarm: look at the board';
-  const waits = waitingWords(session);
+  const waits = waitingText(session);
   if (waits !== null) return waits;
   if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
   if (session.now !== null) return actionOf(session.now);
   if (session.stalledSince !== null) return 'no sign of life';
   const check = checkAtGate(stage);
-  if (check !== null) return checkGateWords(check);
+  if (check !== null) return checkGateText(check);
   if (session.atGate) return 'phase finished';
   return visibleLine(session.lastTurn?.message ?? session.state, 'prose');
 }

@@ -2,15 +2,15 @@ import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { forgetLogin, keepLogin, loginFile, readLogin } from './login-file.ts';
+import { forgetLogin, loginFile, readLogin, saveLogin } from './login-file.ts';
 
 const login = (dataDir: string, token = 'secret') => ({ dataDir, address: 'http://127.0.0.1:3100', token });
 
 it('keeps a login for each data directory, readable by this account alone', async () => {
   const place = { env: {}, home: await temporaryFolder() };
-  await keepLogin(place, login('/a'));
-  await keepLogin(place, login('/b'));
-  await keepLogin(place, login('/a', 'newer'));
+  await saveLogin(place, login('/a'));
+  await saveLogin(place, login('/b'));
+  await saveLogin(place, login('/a', 'newer'));
   expect(await readLogin(place, '/a')).toEqual(login('/a', 'newer'));
   expect(await readLogin(place, '/b')).toEqual(login('/b'));
   expect(await readLogin(place, '/c')).toBeNull();
@@ -26,16 +26,16 @@ it('keeps a login for each data directory, readable by this account alone', asyn
 it('follows XDG_CONFIG_HOME', async () => {
   const home = await temporaryFolder();
   const place = { env: { XDG_CONFIG_HOME: join(home, 'conf') }, home };
-  await keepLogin(place, login('/a'));
+  await saveLogin(place, login('/a'));
   expect(await readFile(join(home, 'conf', 'callboard', 'credentials.json'), 'utf8')).toContain('secret');
 });
 
 it.each([0o640, 0o604, 0o620])('refuses a file that others may use (mode %o)', async (mode) => {
   const place = { env: {}, home: await temporaryFolder() };
-  await keepLogin(place, login('/a'));
+  await saveLogin(place, login('/a'));
   await chmod(loginFile(place), mode);
   await expect(readLogin(place, '/a')).rejects.toThrow('other users may read');
-  await expect(keepLogin(place, login('/b'))).rejects.toThrow('other users may read');
+  await expect(saveLogin(place, login('/b'))).rejects.toThrow('other users may read');
 });
 
 it('refuses a damaged file, and replaces a link instead of writing through it', async () => {
@@ -48,6 +48,6 @@ it('refuses a damaged file, and replaces a link instead of writing through it', 
   await writeFile(other, '{"logins":[]}', { mode: 0o600 });
   await rm(file);
   await symlink(other, file);
-  await keepLogin(place, login('/a'));
+  await saveLogin(place, login('/a'));
   expect(await readFile(other, 'utf8')).toBe('{"logins":[]}');
 });

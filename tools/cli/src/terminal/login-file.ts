@@ -4,7 +4,7 @@ import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { terminalLoginFile } from '@callboard/runtime/terminal-login';
 import { z } from 'zod';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { CliError } from '../errors.ts';
 
 /** What a terminal needs to use one Callboard. */
@@ -19,32 +19,32 @@ export type TerminalLogin = z.infer<typeof TerminalLogin>;
 
 const LoginFile = z.object({ logins: z.array(TerminalLogin) });
 
-type Place = Pick<Edges, 'env' | 'home'>;
+type Location = Pick<Platform, 'env' | 'home'>;
 
 /** Returns the file in which the logins of this account are kept. */
-export const loginFile = ({ env, home }: Place): string => terminalLoginFile(env, home);
+export const loginFile = ({ env, home }: Location): string => terminalLoginFile(env, home);
 
 /**
  * Returns the login for the Callboard on a data directory; null if there is none.
  * @throws CliError if the file cannot be used, and if others may read it
  */
-export async function readLogin(place: Place, dataDir: string): Promise<TerminalLogin | null> {
-  return (await readAll(loginFile(place))).find((login) => login.dataDir === dataDir) ?? null;
+export async function readLogin(location: Location, dataDir: string): Promise<TerminalLogin | null> {
+  return (await readAll(loginFile(location))).find((login) => login.dataDir === dataDir) ?? null;
 }
 
 /**
  * Keeps a login, in place of an older one for the same Callboard.
  * @throws CliError if the file cannot be written
  */
-export async function keepLogin(place: Place, login: TerminalLogin): Promise<void> {
-  const file = loginFile(place);
+export async function saveLogin(location: Location, login: TerminalLogin): Promise<void> {
+  const file = loginFile(location);
   const others = (await readAll(file)).filter(({ dataDir }) => dataDir !== login.dataDir);
   await writeAll(file, [...others, login]);
 }
 
 /** Forgets the login for the Callboard on a data directory; removes the file with the last one. @throws CliError */
-export async function forgetLogin(place: Place, dataDir: string): Promise<void> {
-  const file = loginFile(place);
+export async function forgetLogin(location: Location, dataDir: string): Promise<void> {
+  const file = loginFile(location);
   await writeAll(
     file,
     (await readAll(file)).filter((login) => login.dataDir !== dataDir),

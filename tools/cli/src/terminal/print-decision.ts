@@ -10,7 +10,7 @@ const DONE: Readonly<Record<Decision['outcome'], string>> = {
 };
 
 /** Says what a decision did, and how far it got: "Allowed: Bash npm install". */
-export function decidedWords({ outcome, asked, delivery, toolName }: Decision): string {
+export function decidedText({ outcome, asked, delivery, toolName }: Decision): string {
   const what = `${DONE[outcome]}: ${visibleLine(asked || toolName, 'command')}`;
   if (delivery === 'confirmed' || delivery === 'none') return what;
   if (delivery === 'unknown') return `${what}. It is not known whether Claude received it: look at the board`;

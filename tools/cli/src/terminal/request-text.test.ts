@@ -1,7 +1,7 @@
 import { sampleRequest } from '@callboard/contract/samples';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { requestLine, requestLines, stakesOf } from './request-text.ts';
+import { requestLine, requestLines, risksOf } from './request-text.ts';
 import { styleOf } from './style.ts';
 import { displayWidth } from './text.ts';
 
@@ -14,7 +14,7 @@ const place = {
 };
 const textOf = (fields: Record<string, unknown>) => requestLines(sampleRequest(fields), place).join('\n');
 
-it('shows a command whole, with who asks, since when, why and what is at stake', () => {
+it('shows a command whole, with who asks, since when, why and what is at risk', () => {
   const text = textOf({
     requestId: 'request-1',
     input: { command: 'npm install left-pad\nnpm test', description: 'Install', timeout: 5 },
@@ -115,7 +115,7 @@ it.each([
 
 it('names stakes once each', () => {
   const stakes = ['network', 'installs', 'network'].map((code) => ({ code, text: '' }));
-  expect(stakesOf(sampleRequest({ stakes }))).toBe('network, installs');
+  expect(risksOf(sampleRequest({ stakes }))).toBe('network, installs');
 });
 
 it('says that a hook changed the call, and shows what Claude wrote', () => {

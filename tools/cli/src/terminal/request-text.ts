@@ -1,6 +1,6 @@
 import {
   askedTexts,
-  blockedPathWords,
+  blockedPathText,
   fieldsOf,
   hiddenWarning,
   kindOfField,
@@ -8,7 +8,7 @@ import {
   type PendingRequest,
   type Question,
   questionsOf,
-  STAKE_WORDS,
+  RISK_TEXTS,
   shortDuration,
   type TextKind,
 } from '@callboard/contract';
@@ -18,7 +18,7 @@ import { indented, visibleLine, visibleLines } from './text.ts';
 const INDENT = '    ';
 
 /** Where and for whom a request is drawn. */
-export interface RequestPlace {
+export interface RequestAddress {
   /** Of its stage. */
   readonly title: string;
   /** The worktree of its stage; null if it has none. */
@@ -29,7 +29,7 @@ export interface RequestPlace {
 }
 
 /** Returns everything that a person decides on, as lines; nothing is left out, and nothing in it commands the terminal. */
-export function requestLines(request: PendingRequest, place: RequestPlace): string[] {
+export function requestLines(request: PendingRequest, place: RequestAddress): string[] {
   const { title, folder, width, style, now } = place;
   const { stageId, requestId, agent, parentAgent, createdAt } = request;
   const asked = shortDuration(now.getTime() - Date.parse(createdAt));
@@ -37,7 +37,7 @@ export function requestLines(request: PendingRequest, place: RequestPlace): stri
   const who = agent === null ? '' : `, by agent ${visibleLine(agent, 'prose')}${parent}`;
   const heading = `${style.call(headingOf(request))} ${style.dim(`asked ${asked} ago${who}`)}`;
   const warning = hiddenWarning(askedTexts(request));
-  const stakes = request.stakes.map(({ text }) => style.call(`! ${visibleLine(text, 'command')}`));
+  const risks = request.stakes.map(({ text }) => style.call(`! ${visibleLine(text, 'command')}`));
   return [
     ...indented(
       [
@@ -49,7 +49,7 @@ export function requestLines(request: PendingRequest, place: RequestPlace): stri
     ...indented([heading], '  ', width),
     ...indented(inputLines(request, style), INDENT, width),
     ...changedLines(request, style, width),
-    ...indented([...reasonLines(request, folder), ...stakes], '  ', width),
+    ...indented([...reasonLines(request, folder), ...risks], '  ', width),
     ...(warning === null ? [] : indented([style.fail(warning)], '  ', width)),
   ];
 }
@@ -80,9 +80,9 @@ export function requestLine(request: PendingRequest): string {
   return visibleLine(`${toolName} ${object ?? ''}`, 'command');
 }
 
-/** Returns what is at stake in a few words; empty if nothing is known. */
-export const stakesOf = ({ stakes }: PendingRequest): string =>
-  [...new Set(stakes.map(({ code }) => STAKE_WORDS[code]))].join(', ');
+/** Returns what is at risk in a few words; empty if nothing is known. */
+export const risksOf = ({ stakes }: PendingRequest): string =>
+  [...new Set(stakes.map(({ code }) => RISK_TEXTS[code]))].join(', ');
 
 /** That a hook changed the call, and what Claude wrote. */
 function changedLines({ inputChange, ...request }: PendingRequest, style: Style, width: number): string[] {
@@ -160,7 +160,7 @@ function reasonLines(request: PendingRequest, folder: string | null): string[] {
     ...(leavesSandbox?.reason == null
       ? []
       : [`Why outside the sandbox: ${visibleLine(leavesSandbox.reason, 'prose')}`]),
-    ...(blockedPath === null ? [] : [visibleLine(blockedPathWords(blockedPath, folder), 'command')]),
+    ...(blockedPath === null ? [] : [visibleLine(blockedPathText(blockedPath, folder), 'command')]),
     ...(reason === null ? [] : [`Why it asks: ${visibleLine(reason, 'prose')}`]),
     ...(expiresAt === null ? [] : [`Denied automatically at ${expiresAt}.`]),
   ];

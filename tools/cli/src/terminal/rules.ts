@@ -3,7 +3,7 @@ import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
-import { atDesk, type DeskWork, type Hint } from './desk-command.ts';
+import { type ApiWork, type Hint, withApiClient } from './desk-command.ts';
 import { findProject, findStage, named } from './find.ts';
 import { safeJson, visibleLine } from './text.ts';
 
@@ -23,63 +23,63 @@ const options = {
   for: Duration.optional(),
 };
 type Options = z.infer<z.ZodObject<typeof options>>;
-type Work = DeskWork<Options>;
+type Work = ApiWork<Options>;
 
 /** `callboard rules`. */
 export const rules = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, (work) => ({ list, add, remove })[work.options.action](work));
+  withApiClient(invocation, options, (work) => ({ list, add, remove })[work.options.action](work));
 
-async function list({ desk, options: given, edges, hint }: Work): Promise<void> {
+async function list({ api, options: given, platform, hint }: Work): Promise<void> {
   if (given.rule !== undefined || given.for !== undefined)
     throw new UsageError(`a list takes neither a rule nor --for. Add one: ${hint('rules add RULE')}`);
-  const board = await desk.command('get_board', {});
+  const board = await api.command('get_board', {});
   const stage = given.stage === undefined ? null : findStage(board, given.stage, hint);
   const projectId = stage?.projectId ?? (given.project === undefined ? undefined : projectOf(board, given.project));
-  const { rules: all } = await desk.command('list_rules', projectId === undefined ? {} : { projectId });
+  const { rules: all } = await api.command('list_rules', projectId === undefined ? {} : { projectId });
   const shown = all.filter(({ stageId }) => stage === null || stageId === null || stageId === stage.id);
-  if (given.json) edges.out(safeJson(shown, 2));
-  else if (shown.length === 0) edges.out(`No rules: Claude asks. Add one: ${hint('rules add RULE --stage STAGE')}`);
-  else for (const rule of shown) edges.out(lineOf(rule));
+  if (given.json) platform.out(safeJson(shown, 2));
+  else if (shown.length === 0) platform.out(`No rules: Claude asks. Add one: ${hint('rules add RULE --stage STAGE')}`);
+  else for (const rule of shown) platform.out(lineOf(rule));
 }
 
-async function add({ desk, options: given, edges, hint }: Work): Promise<void> {
+async function add({ api, options: given, platform, hint }: Work): Promise<void> {
   const rule = RuleText.safeParse(given.rule ?? '');
   if (!rule.success) throw new UsageError(`write the rule like ${hint("rules add 'Bash(npm test)' --stage STAGE")}`);
   if ((given.stage === undefined) === (given.project === undefined))
     throw new UsageError('say where the rule applies: --stage STAGE or --project PROJECT.');
-  const board = await desk.command('get_board', {});
+  const board = await api.command('get_board', {});
   const scope =
     given.stage === undefined
       ? { projectId: projectOf(board, given.project ?? '') }
       : { stageId: findStage(board, given.stage, hint).id };
   const expiresAt =
-    given.for === undefined ? {} : { expiresAt: new Date(edges.now().getTime() + given.for).toISOString() };
-  const { rule: kept } = await desk.command('add_rule', { rule: rule.data, scope, ...expiresAt });
+    given.for === undefined ? {} : { expiresAt: new Date(platform.now().getTime() + given.for).toISOString() };
+  const { rule: saved } = await api.command('add_rule', { rule: rule.data, scope, ...expiresAt });
   if (given.json) {
-    edges.out(safeJson(kept));
+    platform.out(safeJson(saved));
     return;
   }
-  edges.out(
-    `Allowed in ${placeOf(kept)}${endOf(kept)}: ${visibleLine(kept.rule, 'command')}. Remove it: ${hint(`rules remove ${kept.ruleId}`)}`,
+  platform.out(
+    `Allowed in ${locationOf(saved)}${endOf(saved)}: ${visibleLine(saved.rule, 'command')}. Remove it: ${hint(`rules remove ${saved.ruleId}`)}`,
   );
-  const open = await countOpen(desk, scope);
+  const open = await countOpen(api, scope);
   // Claude Code asked before it knew the rule.
   if (open > 0)
-    edges.out(`It applies from the next call on. Open requests there still need an answer: ${hint('pending')}`);
+    platform.out(`It applies from the next call on. Open requests there still need an answer: ${hint('pending')}`);
 }
 
-async function remove({ desk, options: given, edges, hint }: Work): Promise<void> {
+async function remove({ api, options: given, platform, hint }: Work): Promise<void> {
   if (given.rule === undefined)
     throw new UsageError(`name the rule by its id: ${hint('rules remove ID')}. List them: ${hint('rules')}`);
   if (given.stage !== undefined || given.project !== undefined || given.for !== undefined)
     throw new UsageError('a rule is removed by its id alone. Leave --stage, --project and --for out.');
-  const { rules: all } = await desk.command('list_rules', {});
+  const { rules: all } = await api.command('list_rules', {});
   const { ruleId } = ruleOf(all, given.rule, hint);
-  const { rule } = await desk.command('remove_rule', { ruleId });
-  edges.out(
+  const { rule } = await api.command('remove_rule', { ruleId });
+  platform.out(
     given.json
       ? safeJson(rule)
-      : `Removed from ${placeOf(rule)}: ${visibleLine(rule.rule, 'command')}. Claude asks again.`,
+      : `Removed from ${locationOf(rule)}: ${visibleLine(rule.rule, 'command')}. Claude asks again.`,
   );
 }
 
@@ -97,8 +97,8 @@ function ruleOf(all: readonly UsedRule[], text: string, hint: Hint): UsedRule {
   return only;
 }
 
-async function countOpen(desk: Transport, scope: { projectId: ProjectId } | { stageId: StageId }): Promise<number> {
-  const { pending, stages } = await desk.command('get_board', {});
+async function countOpen(api: Transport, scope: { projectId: ProjectId } | { stageId: StageId }): Promise<number> {
+  const { pending, stages } = await api.command('get_board', {});
   const there = stages.filter(({ id, projectId }) =>
     'stageId' in scope ? id === scope.stageId : projectId === scope.projectId,
   );
@@ -113,16 +113,16 @@ function projectOf({ projects }: Pick<BoardView, 'projects'>, text: string): Pro
   );
 }
 
-type Kept = Pick<UsedRule, 'projectId' | 'stageId' | 'expiresAt'>;
+type Saved = Pick<UsedRule, 'projectId' | 'stageId' | 'expiresAt'>;
 
-const placeOf = ({ projectId, stageId }: Kept): string => stageId ?? `project ${projectId}`;
+const locationOf = ({ projectId, stageId }: Saved): string => stageId ?? `project ${projectId}`;
 
-const endOf = ({ expiresAt }: Kept): string => (expiresAt === null ? '' : ` until ${expiresAt}`);
+const endOf = ({ expiresAt }: Saved): string => (expiresAt === null ? '' : ` until ${expiresAt}`);
 
 const KINDS = { allow: '', directory: 'folder ', host: 'host ' } as const;
 
 function lineOf(rule: UsedRule): string {
   const use = rule.uses === null ? '' : `, used ${rule.uses} ${rule.uses === 1 ? 'time' : 'times'}`;
   const by = rule.by === null ? '' : `, by ${visibleLine(rule.by, 'prose')}`;
-  return `${rule.ruleId}  ${KINDS[rule.kind]}${visibleLine(rule.rule, 'command')}  (${placeOf(rule)}${endOf(rule)}${by}${use})`;
+  return `${rule.ruleId}  ${KINDS[rule.kind]}${visibleLine(rule.rule, 'command')}  (${locationOf(rule)}${endOf(rule)}${by}${use})`;
 }

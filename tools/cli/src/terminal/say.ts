@@ -4,11 +4,11 @@ import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
-import { atDesk } from './desk-command.ts';
+import { withApiClient } from './desk-command.ts';
 import { findStage } from './find.ts';
 import { textOrInput } from './flags.ts';
 import { safeJson } from './text.ts';
-import { queuedWords } from './waiting-words.ts';
+import { queuedText } from './waiting-words.ts';
 
 const STATUS = { sent: 'Sent.', resumed: 'Sent; the session is resumed with it.' } as const;
 
@@ -20,28 +20,32 @@ const options = {
 
 /** `callboard say`. */
 export const say = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, async ({ desk, options: { stage: text, message: given, mode, json }, edges, hint }) => {
-    if (text === undefined) throw new UsageError(`name the stage: ${hint('say STAGE MESSAGE')}`);
-    const stage = findStage(await desk.command('get_board', {}), text, hint);
-    const message = await textOrInput(given, edges, `the message is empty: ${hint('say STAGE MESSAGE')}`);
-    const reply = await desk.command('send_message', {
-      stageId: stage.id,
-      message,
-      messageId: MessageId.parse(randomUUID()),
-      ...(mode !== undefined && { mode }),
-    });
-    if (json) {
-      edges.out(safeJson(reply));
-      return;
-    }
-    edges.out(reply.status === 'queued' ? await whenDelivered(desk, stage) : STATUS[reply.status]);
-    if (reply.reopened === true) edges.out(`${stage.id} was done and is open again.`);
-    if (reply.replaced !== undefined && reply.replaced.length > 0)
-      edges.out(`Replaced ${reply.replaced.length} queued messages; they are kept as drafts.`);
-  });
+  withApiClient(
+    invocation,
+    options,
+    async ({ api, options: { stage: text, message: given, mode, json }, platform, hint }) => {
+      if (text === undefined) throw new UsageError(`name the stage: ${hint('say STAGE MESSAGE')}`);
+      const stage = findStage(await api.command('get_board', {}), text, hint);
+      const message = await textOrInput(given, platform, `the message is empty: ${hint('say STAGE MESSAGE')}`);
+      const reply = await api.command('send_message', {
+        stageId: stage.id,
+        message,
+        messageId: MessageId.parse(randomUUID()),
+        ...(mode !== undefined && { mode }),
+      });
+      if (json) {
+        platform.out(safeJson(reply));
+        return;
+      }
+      platform.out(reply.status === 'queued' ? await whenDelivered(api, stage) : STATUS[reply.status]);
+      if (reply.reopened === true) platform.out(`${stage.id} was done and is open again.`);
+      if (reply.replaced !== undefined && reply.replaced.length > 0)
+        platform.out(`Replaced ${reply.replaced.length} queued messages; they are kept as drafts.`);
+    },
+  );
 
 /** The message itself may have changed what the stage waits for, so the board is read again. */
-async function whenDelivered(desk: Transport, sentTo: StageView): Promise<string> {
-  const board = await desk.command('get_board', {});
-  return queuedWords(board.stages.find(({ id }) => id === sentTo.id) ?? sentTo, board);
+async function whenDelivered(api: Transport, sentTo: StageView): Promise<string> {
+  const board = await api.command('get_board', {});
+  return queuedText(board.stages.find(({ id }) => id === sentTo.id) ?? sentTo, board);
 }

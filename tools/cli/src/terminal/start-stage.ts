@@ -5,9 +5,9 @@ import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import { path } from '../command-line/values.ts';
 import type { Invocation } from '../commands/command.ts';
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 import { UsageError } from '../errors.ts';
-import { atDesk, type DeskWork } from './desk-command.ts';
+import { type ApiWork, withApiClient } from './desk-command.ts';
 import { findProject, findStage, named, projectAt } from './find.ts';
 import { textOrInput } from './flags.ts';
 import { safeJson, visibleLine } from './text.ts';
@@ -29,35 +29,35 @@ type Options = z.infer<z.ZodObject<typeof options>>;
 
 /** `callboard start-stage`. */
 export const startStage = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, async ({ desk, options: given, edges, hint }) => {
-    const { id, title, isNew } = await stageToStart(desk, given, { edges, hint });
-    if (isNew && !given.json) edges.err(`callboard: created ${id}.`);
-    const { stage } = await desk.command('start_stage', { stageId: id });
-    if (given.json) edges.out(safeJson(stage));
-    else edges.out(`Started ${id}: ${visibleLine(title, 'prose')}. Watch it: ${hint(`watch ${id}`)}`);
+  withApiClient(invocation, options, async ({ api, options: given, platform, hint }) => {
+    const { id, title, isNew } = await stageToStart(api, given, { platform, hint });
+    if (isNew && !given.json) platform.err(`callboard: created ${id}.`);
+    const { stage } = await api.command('start_stage', { stageId: id });
+    if (given.json) platform.out(safeJson(stage));
+    else platform.out(`Started ${id}: ${visibleLine(title, 'prose')}. Watch it: ${hint(`watch ${id}`)}`);
   });
 
 async function stageToStart(
-  desk: Transport,
+  api: Transport,
   given: Options,
-  { edges, hint }: Pick<DeskWork<Options>, 'edges' | 'hint'>,
+  { platform, hint }: Pick<ApiWork<Options>, 'platform' | 'hint'>,
 ) {
-  const { stage: text, prompt: words, title, project: wanted, 'permission-mode': mode, model, pipeline } = given;
+  const { stage: text, prompt: message, title, project: wanted, 'permission-mode': mode, model, pipeline } = given;
   if (text !== undefined) {
-    if ([words, title, wanted, mode, model, pipeline].some((option) => option !== undefined))
+    if ([message, title, wanted, mode, model, pipeline].some((option) => option !== undefined))
       throw new UsageError(
         'a stage that exists has its prompt, title, project, mode, model and pipeline. Leave these options out, or the stage.',
       );
-    const found = findStage(await desk.command('get_board', {}), text, hint);
+    const found = findStage(await api.command('get_board', {}), text, hint);
     return { ...found, isNew: false };
   }
   const prompt = await textOrInput(
-    words,
-    edges,
+    message,
+    platform,
     `name a stage that exists, or write a prompt: ${hint('start-stage --prompt "..."')}`,
   );
-  const project = await projectFor(desk, wanted, edges);
-  const { stage } = await desk.command('create_stage', {
+  const project = await projectFor(api, wanted, platform);
+  const { stage } = await api.command('create_stage', {
     projectId: project.id,
     title: title ?? (titleProposal(prompt) || 'Untitled'),
     prompt,
@@ -70,10 +70,10 @@ async function stageToStart(
 }
 
 /** Returns the project that is meant; a repository that is none yet becomes one. @throws UsageError if none is meant */
-async function projectFor(desk: Transport, wanted: string | undefined, edges: Edges): Promise<Project> {
-  const { projects } = await desk.command('get_projects', {});
+async function projectFor(api: Transport, wanted: string | undefined, platform: Platform): Promise<Project> {
+  const { projects } = await api.command('get_projects', {});
   if (wanted === undefined) {
-    const here = await realpath(edges.cwd).catch(() => edges.cwd);
+    const here = await realpath(platform.cwd).catch(() => platform.cwd);
     const project = projectAt(projects, here);
     if (project !== null) return project;
     const list =
@@ -87,10 +87,10 @@ async function projectFor(desk: Transport, wanted: string | undefined, edges: Ed
       `there is no project ${JSON.stringify(wanted)}. There are: ${namesOf(projects) || 'none'}. A path begins with . or / or ~.`,
     );
   }
-  const { project, created } = await desk.command('create_project', { path: path(edges).parse(wanted) });
-  if (created) edges.err(`callboard: added the project ${visibleLine(project.name, 'prose')} (${project.path}).`);
+  const { project, created } = await api.command('create_project', { path: path(platform).parse(wanted) });
+  if (created) platform.err(`callboard: added the project ${visibleLine(project.name, 'prose')} (${project.path}).`);
   if (created && project.trust.needed) {
-    edges.err(
+    platform.err(
       'callboard: its own settings (hooks, servers, rules) stay off until somebody agrees to them on the board.',
     );
   }

@@ -1,4 +1,4 @@
-import type { Edges } from '../edges.ts';
+import type { Platform } from '../edges.ts';
 
 /** How text is set off in a terminal. Each function returns its text unchanged where there are no colours. */
 export interface Style {
@@ -25,7 +25,7 @@ const COLOURED: Style = {
 };
 
 /** Colours are for terminals only, and never if `NO_COLOR` is set. */
-export function styleOf({ isTerminal, env }: Pick<Edges, 'isTerminal' | 'env'>): Style {
+export function styleOf({ isTerminal, env }: Pick<Platform, 'isTerminal' | 'env'>): Style {
   const isColoured = isTerminal && !env.NO_COLOR && env.TERM !== 'dumb';
   return isColoured ? COLOURED : PLAIN;
 }

@@ -8,9 +8,9 @@ import {
 } from '@callboard/contract';
 import { AT, sampleProject, sampleSession, sampleStage } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { boardNotices, queuedWords, unstartedWords } from './waiting-words.ts';
+import { boardNotices, queuedText, unstartedText } from './waiting-words.ts';
 
-const hold = { scope: {}, by: 'Ada', at: AT, except: [] };
+const pause = { scope: {}, by: 'Ada', at: AT, except: [] };
 const spentBudget = { scope: { day: true }, unit: 'usd', spent: 1.654, limit: 0.9 } as const;
 const limitWait = { since: AT, window: 'five_hour', resetsAt: null, goesOnAt: null };
 const alarm = { code: 'foreign-message', detail: 'x', at: AT };
@@ -44,7 +44,7 @@ function stageOf(session: Record<string, unknown> | null): StageView {
 
 it.each([
   ['a running turn', { state: 'busy' }, {}, 'Queued: Claude gets it after this turn.'],
-  ['a hold', { state: 'busy' }, { holds: [hold] }, 'the stage is on hold. Claude gets it once somebody releases'],
+  ['a hold', { state: 'busy' }, { holds: [pause] }, 'the stage is on hold. Claude gets it once somebody releases'],
   [
     'a spent budget',
     { spentBudget },
@@ -58,19 +58,19 @@ it.each([
   ['an alarm', { alarm }, {}, 'a security alarm is open'],
   ['a full disk', {}, { paused: 'The disk is nearly full.' }, 'Queued: The disk is nearly full.'],
   ['other sessions', {}, {}, 'as soon as its session can run'],
-] as const)('says that a message waits for the end of %s', (_, session, board, words) => {
-  expect(queuedWords(stageOf(session), view(board as Partial<BoardView>))).toContain(words);
+] as const)('says that a message waits for the end of %s', (_, session, board, text) => {
+  expect(queuedText(stageOf(session), view(board as Partial<BoardView>))).toContain(text);
 });
 
 it('says what a stage that was not started waits for', () => {
   const stage = { ...stageOf(null), autoStart: true };
   const memory = { code: 'memory', reason: 'Waits for memory', until: null, stageIds: [stage.id] } as const;
-  expect(unstartedWords(stage, view({ startHolds: [{ ...memory, stageIds: [...memory.stageIds] }] }))).toBe(
+  expect(unstartedText(stage, view({ startHolds: [{ ...memory, stageIds: [...memory.stageIds] }] }))).toBe(
     'starts automatically (Waits for memory)',
   );
-  expect(unstartedWords(stage, view())).toBe('starts automatically');
-  expect(unstartedWords(stage, view({ holds: [hold] }))).toBe('on hold');
-  expect(unstartedWords({ ...stage, autoStart: false }, view())).toBe('');
+  expect(unstartedText(stage, view())).toBe('starts automatically');
+  expect(unstartedText(stage, view({ holds: [pause] }))).toBe('on hold');
+  expect(unstartedText({ ...stage, autoStart: false }, view())).toBe('');
 });
 
 it('says what is on hold and which budgets are spent, or nearly so, beyond a single stage', () => {
@@ -83,7 +83,7 @@ it('says what is on hold and which budgets are spent, or nearly so, beyond a sin
   const { id } = sampleProject();
   const notices = boardNotices(
     view({
-      holds: [hold, { ...hold, scope: { projectId: id } }],
+      holds: [pause, { ...pause, scope: { projectId: id } }],
       budgets: [budget({ day: true }, 1.2), budget({ projectId: id }, 0.8), budget({}, 0.7)],
     }),
   );

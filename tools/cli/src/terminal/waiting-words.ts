@@ -1,69 +1,69 @@
 import {
   type BoardView,
-  type Hold,
   isActive,
-  isOnHold,
+  isPaused,
   type LimitWait,
   nearLimit,
+  type Pause,
   type SessionSummary,
   type StageView,
-  scopeWords,
-  spentWords,
+  scopeText,
+  spentText,
 } from '@callboard/contract';
 import { visibleLine } from './text.ts';
 
 /** Says what keeps a session from its work that does not run: "budget spent: $1.20 of $1.00"; null if nothing does. */
-export function waitingWords(session: SessionSummary): string | null {
+export function waitingText(session: SessionSummary): string | null {
   const { state, terminal, withheld, queued, spentBudget, limitWait } = session;
   if (terminal !== null) return 'continued in a terminal';
   if (withheld) return queued === 0 ? 'on hold' : `on hold, ${queued} queued`;
   if (isActive(state)) return null;
-  if (spentBudget !== null) return `budget spent: ${spentWords(spentBudget)}`;
-  return limitWait === null ? null : limitWords(limitWait);
+  if (spentBudget !== null) return `budget spent: ${spentText(spentBudget)}`;
+  return limitWait === null ? null : limitText(limitWait);
 }
 
 /** Says when a stage goes on that stopped at a usage limit: "usage limit, goes on at 14:05". */
-function limitWords({ goesOnAt, resetsAt }: LimitWait): string {
+function limitText({ goesOnAt, resetsAt }: LimitWait): string {
   if (goesOnAt !== null) return `usage limit, goes on at ${timeOf(goesOnAt)}`;
   return resetsAt === null ? 'usage limit' : `usage limit until ${timeOf(resetsAt)}`;
 }
 
 /** Says what a stage that was not started waits for: "on hold", "starts automatically (Waits for memory)"; '' for a person. */
-export function unstartedWords(stage: StageView, { holds, startHolds }: BoardView): string {
-  if (isOnHold(stage, holds)) return 'on hold';
+export function unstartedText(stage: StageView, { holds, startHolds }: BoardView): string {
+  if (isPaused(stage, holds)) return 'on hold';
   if (!stage.autoStart) return '';
-  const hold = startHolds.find(({ stageIds }) => stageIds.includes(stage.id));
-  return hold === undefined ? 'starts automatically' : `starts automatically (${visibleLine(hold.reason, 'prose')})`;
+  const pause = startHolds.find(({ stageIds }) => stageIds.includes(stage.id));
+  return pause === undefined ? 'starts automatically' : `starts automatically (${visibleLine(pause.reason, 'prose')})`;
 }
 
 /** Says what keeps several stages from their work: a sentence for each hold, and for each budget that is spent or nearly so. */
 export function boardNotices({ holds, budgets, projects }: BoardView): string[] {
   const nameOf = (id: string) => projects.find((project) => project.id === id)?.name ?? id;
-  const held = ({ scope, by, at }: Hold) =>
+  const held = ({ scope, by, at }: Pause) =>
     `${'projectId' in scope ? nameOf(scope.projectId) : 'everything'} has been on hold since ${timeOf(at)} (by ${by}).`;
   const spent = budgets.flatMap((budget) => {
     const near = nearLimit(budget);
     if (near === null || 'stageId' in near.scope) return [];
-    const of = 'projectId' in near.scope ? `of ${nameOf(near.scope.projectId)}` : scopeWords(near.scope);
-    return [`the budget ${of} is ${near.spent < near.limit ? 'nearly spent' : 'spent'}: ${spentWords(near)}.`];
+    const of = 'projectId' in near.scope ? `of ${nameOf(near.scope.projectId)}` : scopeText(near.scope);
+    return [`the budget ${of} is ${near.spent < near.limit ? 'nearly spent' : 'spent'}: ${spentText(near)}.`];
   });
   return [...holds.map(held), ...spent].map((line) => visibleLine(line, 'prose'));
 }
 
 /** Says when Claude gets a message that was put into the queue. */
-export function queuedWords(stage: StageView, { holds, paused }: Pick<BoardView, 'holds' | 'paused'>): string {
+export function queuedText(stage: StageView, { holds, paused }: Pick<BoardView, 'holds' | 'paused'>): string {
   const { session } = stage;
   if (paused !== null) return `Queued: ${visibleLine(paused, 'prose')}`;
   if (session?.alarm != null) return 'Queued: a security alarm is open. Look at it on the board.';
   if (session?.terminal != null) return 'Queued: Claude gets it once the stage is taken back from the terminal.';
-  if (isOnHold(stage, holds)) return 'Queued: the stage is on hold. Claude gets it once somebody releases the stage.';
+  if (isPaused(stage, holds)) return 'Queued: the stage is on hold. Claude gets it once somebody releases the stage.';
   if (session === null) return 'Queued: Claude gets it once the stage is started.';
   if (isActive(session.state)) return 'Queued: Claude gets it after this turn.';
   if (session.spentBudget !== null) {
     const { scope } = session.spentBudget;
-    return `Queued: the budget ${scopeWords(scope)} is spent (${spentWords(session.spentBudget)}). Claude gets it once somebody raises it, or continues the stage once beyond it, on the board.`;
+    return `Queued: the budget ${scopeText(scope)} is spent (${spentText(session.spentBudget)}). Claude gets it once somebody raises it, or continues the stage once beyond it, on the board.`;
   }
-  if (session.limitWait !== null) return `Queued: ${limitWords(session.limitWait)}.`;
+  if (session.limitWait !== null) return `Queued: ${limitText(session.limitWait)}.`;
   if (session.queueHeld)
     return 'Queued: the queue is paused because the last turn did not succeed. Send it on the board.';
   return 'Queued: Claude gets it as soon as its session can run.';

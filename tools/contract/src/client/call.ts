@@ -3,27 +3,27 @@ import { type Route, toRequest } from './routes.ts';
 import { TransportError } from './transport.ts';
 
 /** Error texts for failures that Callboard itself did not report. */
-export interface FailureWords {
+export interface FailureTexts {
   unanswered: string;
   /** @param what a short description of the reply */
   unreadable: (what: string) => string;
 }
 
 /** For programs. */
-export const FOR_PROGRAMS: FailureWords = {
+export const FOR_PROGRAMS: FailureTexts = {
   unanswered: 'Callboard did not answer. Check the state before you try again.',
   unreadable: (what) =>
     `Callboard's answer could not be parsed (${what}). The client and the server may have different versions.`,
 };
 
-export interface CallParts {
+export interface CallDeps {
   /** The origin of Callboard: `http://127.0.0.1:3100`. Empty in Callboard's own pages. */
   origin: string;
   /** An API token. Callboard's own pages have none: they pass a `fetch` that proves the page. */
   token?: string;
   /** Replaces the platform's `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  words?: FailureWords;
+  text?: FailureTexts;
 }
 
 export interface CallOptions {
@@ -52,17 +52,17 @@ export interface Calls {
 }
 
 /** Creates the functions that send requests with the token, or with the login of the browser. */
-export function createCalls(parts: CallParts): Calls {
-  const { origin, token, fetch: given = (...args) => fetch(...args), words = FOR_PROGRAMS } = parts;
+export function createCalls(deps: CallDeps): Calls {
+  const { origin, token, fetch: given = (...args) => fetch(...args), text = FOR_PROGRAMS } = deps;
   const login: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const unreadable = (status: number, what: string) => new TransportError(status, 'unreadable', words.unreadable(what));
+  const unreadable = (status: number, what: string) => new TransportError(status, 'unreadable', text.unreadable(what));
 
   async function read<T>(content: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     try {
       return await content;
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
-      throw new TransportError(0, 'network', words.unanswered, { cause });
+      throw new TransportError(0, 'network', text.unanswered, { cause });
     }
   }
 

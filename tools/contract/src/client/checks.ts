@@ -14,8 +14,8 @@ export function checkedInput<T extends CommandType>(type: T, input: CommandInput
 export function checkedReply<T extends CommandType>(type: T, data: unknown): CommandReply<T> {
   const parsed = commands[type].reply.safeParse(data);
   if (parsed.success) return parsed.data as CommandReply<T>; // the schema was looked up by T
-  const words = `Callboard's answer to ${type} is invalid.`;
-  throw new TransportError(problems.internal.status, 'internal', `${words}\n${z.prettifyError(parsed.error)}`);
+  const text = `Callboard's answer to ${type} is invalid.`;
+  throw new TransportError(problems.internal.status, 'internal', `${text}\n${z.prettifyError(parsed.error)}`);
 }
 
 /** Returns the error for a refused command. */

@@ -8,7 +8,7 @@ const PAUSE_MS = 150;
 /** How long the server keeps a poll open while nothing happens. */
 const POLL_WAIT_MS = 2_000;
 
-interface PollParts {
+interface PollDeps {
   ask: (own: AbortSignal, wait: number) => Promise<Response>;
   answered: (messages: readonly RawMessage[]) => Promise<void>;
   /** The server refused a poll. */
@@ -16,7 +16,7 @@ interface PollParts {
 }
 
 /** Asks for what has happened, again and again, by streams that end with their first events. */
-export function createPolls({ ask, answered, failed }: PollParts) {
+export function createPolls({ ask, answered, failed }: PollDeps) {
   const open = new Set<AbortController>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Null: not polling. Otherwise, how long the server may keep a poll open. */

@@ -63,7 +63,7 @@ function connect(onAsk: (asked: Asked) => void, options: Partial<EventStreamOpti
       since: 1,
       signal: over.signal,
       onOpen: () => told.push('open'),
-      onHeldUp: (isHeldUp) => told.push(isHeldUp ? 'held up' : 'flowing'),
+      onStalled: (isStalled) => told.push(isStalled ? 'held up' : 'flowing'),
       ...options,
     });
     for await (const message of stream) messages.push(message);

@@ -16,7 +16,7 @@ export interface EventStreamOptions {
   /** Called when the stream, or a poll in its place, has brought its first bytes. `since` is where it began. */
   onOpen?: () => void;
   /** Called with true when something on the way holds the stream back while polls are answered; with false when a stream flows. */
-  onHeldUp?: (isHeldUp: boolean) => void;
+  onStalled?: (isStalled: boolean) => void;
   /** Called whenever something arrives. */
   onBytes?: () => void;
   /** Called with the number after which the first poll began, if `since` is null: a poll gives no `stream` message. */
@@ -85,7 +85,7 @@ function askForEvents(
   return call(serviceRoutes.events, wait === null ? {} : { wait }, { headers, signal, isUncached: true });
 }
 
-type Parts = EventStreamOptions & {
+type Deps = EventStreamOptions & {
   call: Calls['call'];
   /** Takes messages; resolves when there is room for more. */
   give: (messages: RawMessage[]) => Promise<void>;
@@ -100,37 +100,37 @@ interface Attempt {
 }
 
 /** What the caller was told. */
-function createTold({ onOpen, onHeldUp, onBytes }: EventStreamOptions) {
-  let isHeldUp: boolean | null = null;
-  const told = {
+function createCallbacks({ onOpen, onStalled, onBytes }: EventStreamOptions) {
+  let isStalled: boolean | null = null;
+  const reported = {
     heardAt: Date.now(),
     /** Something has arrived. */
     isOpen: false,
     heard(): void {
-      told.heardAt = Date.now();
+      reported.heardAt = Date.now();
       onBytes?.();
-      if (!told.isOpen) onOpen?.();
-      told.isOpen = true;
+      if (!reported.isOpen) onOpen?.();
+      reported.isOpen = true;
     },
-    heldUp(now: boolean): void {
-      if (isHeldUp === now) return;
-      isHeldUp = now;
-      onHeldUp?.(now);
+    stalled(now: boolean): void {
+      if (isStalled === now) return;
+      isStalled = now;
+      onStalled?.(now);
     },
   };
-  return told;
+  return reported;
 }
 
-function receive(parts: Parts): Reception {
+function receive(deps: Deps): Reception {
   const over = new AbortController();
   const ended = Promise.withResolvers<void>();
-  const intake = createIntake(parts);
-  const told = createTold(parts);
+  const intake = createIntake(deps);
+  const reported = createCallbacks(deps);
   const ask = (own: AbortSignal, wait: number | null) =>
-    askForEvents(parts.call, {
+    askForEvents(deps.call, {
       since: intake.position(),
       wait,
-      signal: AbortSignal.any([parts.signal, over.signal, own]),
+      signal: AbortSignal.any([deps.signal, over.signal, own]),
     });
   const polls = createPolls({ ask, answered, failed: fail });
   let stream = startStream();
@@ -138,7 +138,7 @@ function receive(parts: Parts): Reception {
   function startStream(): Attempt {
     const attempt = { over: new AbortController(), begunAt: Date.now(), isFlowing: false };
     // Polls are answered, if the stream was not what opened the connection: they tell what is wrong.
-    const counts = () => attempt === stream && (attempt.isFlowing || !told.isOpen);
+    const counts = () => attempt === stream && (attempt.isFlowing || !reported.isOpen);
     readStream(attempt)
       .then(() => counts() && stop())
       .catch((error: unknown) => counts() && fail(error));
@@ -149,29 +149,29 @@ function receive(parts: Parts): Reception {
     const { body } = await ask(attempt.over.signal, null);
     if (body === null) return;
     for await (const message of readMessages(body, () => flowing(attempt)))
-      told.heardAt = await intake.take([message], false);
+      reported.heardAt = await intake.take([message], false);
   }
 
   function flowing(attempt: Attempt): void {
-    if (attempt !== stream || (!attempt.isFlowing && told.isOpen && isOverdue())) {
+    if (attempt !== stream || (!attempt.isFlowing && reported.isOpen && isOverdue())) {
       attempt.over.abort(); // it brings what was held back so far, and what comes next is held back again
       return;
     }
-    told.heard();
+    reported.heard();
     attempt.isFlowing = true;
     polls.stop();
-    told.heldUp(false);
+    reported.stalled(false);
   }
 
   async function answered(messages: readonly RawMessage[]): Promise<void> {
     if (stream.isFlowing) return;
-    if (!told.isOpen) {
+    if (!reported.isOpen) {
       // The way is open now, which it may not have been when the stream was begun.
       stream.over.abort();
       stream = startStream();
     }
-    told.heard();
-    told.heardAt = await intake.take(messages, true);
+    reported.heard();
+    reported.heardAt = await intake.take(messages, true);
   }
 
   const ageMs = () => Date.now() - stream.begunAt;
@@ -180,12 +180,12 @@ function receive(parts: Parts): Reception {
 
   function check(): void {
     if (intake.isFull()) return; // nothing is read
-    const quietMs = parts.silenceMs ?? 2 * (intake.heartbeatMs() ?? SILENCE_MS / 2);
-    if (Date.now() - told.heardAt >= (stream.isFlowing ? quietMs : LOST_MS)) {
+    const quietMs = deps.silenceMs ?? 2 * (intake.heartbeatMs() ?? SILENCE_MS / 2);
+    if (Date.now() - reported.heardAt >= (stream.isFlowing ? quietMs : LOST_MS)) {
       fail(new TransportError(0, 'network', 'The event stream fell silent.'));
     } else if (!stream.isFlowing && isOverdue()) {
-      if (told.isOpen) told.heldUp(true);
-      polls.start(told.isOpen);
+      if (reported.isOpen) reported.stalled(true);
+      polls.start(reported.isOpen);
       if (ageMs() >= PROBE_MS) stream.over.abort();
       if (ageMs() >= NEXT_PROBE_MS) stream = startStream();
     }
@@ -204,12 +204,12 @@ function receive(parts: Parts): Reception {
   }
 
   const stopTicking = tickRegularly(check);
-  if (parts.isSuspect === true) polls.start(false);
+  if (deps.isSuspect === true) polls.start(false);
   return { ended: ended.promise, stop };
 }
 
 /** Leaves out what was given before, as stream and polls may both bring it. */
-function createIntake({ since, give, onPosition }: Pick<Parts, 'since' | 'give' | 'onPosition'>) {
+function createIntake({ since, give, onPosition }: Pick<Deps, 'since' | 'give' | 'onPosition'>) {
   let position = since;
   let heartbeatMs: number | null = null;
   let giving = 0;

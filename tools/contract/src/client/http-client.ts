@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type CommandInput, type CommandReply, commands } from '../commands.ts';
-import { type CallOptions, type CallParts, type Calls, createCalls, parsed } from './call.ts';
+import { type CallDeps, type CallOptions, type Calls, createCalls, parsed } from './call.ts';
 import { type EventStreamOptions, readEventStream } from './event-stream.ts';
 import { type Route, type RoutedCommand, routes } from './routes.ts';
 import type { RawMessage } from './sse-reader.ts';
 
-export type HttpClientOptions = CallParts;
+export type HttpClientOptions = CallDeps;
 
 /** Callboard over REST, one request at a time. Callboard's pages use it, and the HTTP transport is built on it. */
 export interface HttpClient {

@@ -4,7 +4,7 @@ import { type EventStreamOptions, readEventStream } from './event-stream.ts';
 import { readMessage } from './sse-reader.ts';
 import { type StreamItem, TransportError } from './transport.ts';
 
-export interface HttpEventsParts {
+export interface HttpEventsOptions {
   call: Calls['call'];
   /** The last known event; null to begin with the next one. */
   since: number | null;
@@ -20,9 +20,9 @@ const FIRST_PAUSE_MS = 100;
 const UNREACHABLE: StreamItem = { type: 'orchestrator-status', data: { status: 'unreachable' } };
 
 /** Yields events across reconnections as one sequence. */
-export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<StreamItem, void> {
-  const { signal, maxPauseMs } = parts;
-  let { since } = parts;
+export async function* httpEvents(deps: HttpEventsOptions): AsyncGenerator<StreamItem, void> {
+  const { signal, maxPauseMs } = deps;
+  let { since } = deps;
   let status: string | null = null;
   let pauseMs = FIRST_PAUSE_MS;
   /** The last connection was lost, or is held up by a proxy: the next one polls from its beginning. */
@@ -34,13 +34,13 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
   };
   while (!signal.aborted) {
     try {
-      const onHeldUp = (isHeldUp: boolean) => {
-        isSuspect = isHeldUp;
+      const onStalled = (isStalled: boolean) => {
+        isSuspect = isStalled;
       };
       const onPosition = (seq: number) => {
         since ??= seq;
       };
-      for await (const item of oneConnection({ ...parts, since, isSuspect, onMove, onHeldUp, onPosition })) {
+      for await (const item of oneConnection({ ...deps, since, isSuspect, onMove, onStalled, onPosition })) {
         pauseMs = FIRST_PAUSE_MS;
         if (item.type === 'stream') since ??= item.data.seq;
         else if (item.type === 'resync') since = item.data.seq;
@@ -68,9 +68,9 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
 
 /** Yields the items of one connection until it ends; throws `network` if it is lost. */
 async function* oneConnection(
-  parts: HttpEventsParts & Pick<EventStreamOptions, 'isSuspect' | 'onHeldUp' | 'onPosition'> & { onMove: () => void },
+  deps: HttpEventsOptions & Pick<EventStreamOptions, 'isSuspect' | 'onStalled' | 'onPosition'> & { onMove: () => void },
 ) {
-  const { call, since, silenceMs, isSuspect, onHeldUp, onPosition, onOpen, onEnd, onMove } = parts;
+  const { call, since, silenceMs, isSuspect, onStalled, onPosition, onOpen, onEnd, onMove } = deps;
   let streamId: string | null = null;
   const over = new AbortController();
   const reopen = () => {
@@ -78,9 +78,9 @@ async function* oneConnection(
     over.abort();
   };
   try {
-    const signal = AbortSignal.any([parts.signal, over.signal]);
-    const told = { isSuspect, onHeldUp, onPosition, ...(silenceMs !== undefined && { silenceMs }) };
-    const options = { since, signal, ...told };
+    const signal = AbortSignal.any([deps.signal, over.signal]);
+    const reported = { isSuspect, onStalled, onPosition, ...(silenceMs !== undefined && { silenceMs }) };
+    const options = { since, signal, ...reported };
     for await (const raw of readEventStream(call, options)) {
       const item = readMessage(raw, 'whole');
       if (item?.type === 'stream') {

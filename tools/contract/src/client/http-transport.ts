@@ -1,5 +1,5 @@
 import { type CommandInput, type CommandReply, REPLY_LIMITS_MS, timeOf } from '../commands.ts';
-import { type CallParts, createCalls, FOR_PROGRAMS } from './call.ts';
+import { type CallDeps, createCalls, FOR_PROGRAMS } from './call.ts';
 import { checkedInput } from './checks.ts';
 import { createCommand } from './http-client.ts';
 import { httpEvents } from './http-events.ts';
@@ -8,7 +8,7 @@ import { routes, serviceRoutes } from './routes.ts';
 import { createStreamWatch } from './stream-watch.ts';
 import { type ClientCommand, type Transport, TransportError } from './transport.ts';
 
-export interface HttpTransportOptions extends CallParts {
+export interface HttpTransportOptions extends CallDeps {
   /** A stream without data for this long, not even a heartbeat, is reopened. The default is two heartbeats. */
   silenceMs?: number;
   /** The longest pause between two attempts to open a stream. */
@@ -56,7 +56,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
         patienceMs: resendMs,
         heldMs: REPLY_LIMITS_MS[timeOf(type)],
         attemptMs: ATTEMPT_MS,
-        unanswered: () => new TransportError(0, 'network', (options.words ?? FOR_PROGRAMS).unanswered),
+        unanswered: () => new TransportError(0, 'network', (options.text ?? FOR_PROGRAMS).unanswered),
       },
     );
   }

@@ -1,6 +1,6 @@
 /** A typed client of Callboard, over HTTP or inside the orchestrator's process. Needs a platform with `fetch`. */
 export { MessageId, ProjectId, RequestId, StageId } from '../ids.ts';
-export type { CallOptions, FailureWords } from './call.ts';
+export type { CallOptions, FailureTexts } from './call.ts';
 export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts';
 export { createHttpTransport, type HttpTransportOptions } from './http-transport.ts';
 export { createInProcessTransport, type InProcessTransportOptions } from './in-process-transport.ts';
@@ -13,7 +13,7 @@ export {
   readMessage,
   type StreamMessage,
 } from './sse-reader.ts';
-export { createStreamWatch, type StreamWatch, type StreamWatchParts } from './stream-watch.ts';
+export { createStreamWatch, type StreamWatch, type StreamWatchDeps } from './stream-watch.ts';
 export {
   type ClientCommand,
   type EventOptions,

@@ -17,7 +17,7 @@ export interface StreamWatch {
   want(stageIds: readonly string[], signal?: AbortSignal): Promise<void>;
 }
 
-export interface StreamWatchParts {
+export interface StreamWatchDeps {
   /** Sends the request. */
   put: (streamId: string, stageIds: readonly string[], signal: AbortSignal) => Promise<unknown>;
   /** The longest pause between two attempts. */
@@ -39,17 +39,17 @@ interface OpenStream {
 }
 
 /** Creates the memory of a client's streams. Nothing is open yet, and no stage is wanted. */
-export function createStreamWatch({ put, maxPauseMs }: StreamWatchParts): StreamWatch {
+export function createStreamWatch({ put, maxPauseMs }: StreamWatchDeps): StreamWatch {
   const streams = new Map<string, OpenStream>();
   let wanted: readonly string[] = [];
   let movedAt = Number.NEGATIVE_INFINITY;
 
-  async function tell(stream: OpenStream, signal = stream.over.signal): Promise<void> {
+  async function notify(stream: OpenStream, signal = stream.over.signal): Promise<void> {
     clearTimeout(stream.timer);
-    const told = stream.last.then(() => put(stream.id, wanted, AbortSignal.any([stream.over.signal, signal])));
-    stream.last = told.catch(() => undefined);
+    const reported = stream.last.then(() => put(stream.id, wanted, AbortSignal.any([stream.over.signal, signal])));
+    stream.last = reported.catch(() => undefined);
     try {
-      await told;
+      await reported;
       clearTimeout(stream.timer); // of an older one that failed
       stream.pauseMs = FIRST_PAUSE_MS;
     } catch (error) {
@@ -75,7 +75,7 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchParts): Stream
 
   function later(stream: OpenStream): void {
     clearTimeout(stream.timer);
-    stream.timer = setTimeout(() => void tell(stream).catch(() => undefined), Math.min(stream.pauseMs, maxPauseMs));
+    stream.timer = setTimeout(() => void notify(stream).catch(() => undefined), Math.min(stream.pauseMs, maxPauseMs));
     stream.pauseMs *= 2;
   }
 
@@ -91,12 +91,12 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchParts): Stream
       const over = new AbortController();
       const stream = { id, reopen, over, last: Promise.resolve(), timer: undefined, pauseMs: FIRST_PAUSE_MS };
       streams.set(id, stream);
-      if (wanted.length > 0) void tell(stream).catch(() => undefined); // it is told again, or cannot be
+      if (wanted.length > 0) void notify(stream).catch(() => undefined); // it is told again, or cannot be
     },
     ended,
     async want(stageIds, signal) {
       wanted = stageIds;
-      await Promise.all([...streams.values()].map((stream) => tell(stream, signal)));
+      await Promise.all([...streams.values()].map((stream) => notify(stream, signal)));
     },
   };
 }

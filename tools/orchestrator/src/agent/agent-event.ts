@@ -16,7 +16,7 @@ import type {
   ToolInput,
   UsageLimits,
 } from '@callboard/contract';
-import type { TodoNews } from './todos.ts';
+import type { TodoUpdate } from './todos.ts';
 
 /** What the agent's process reports, in Callboard's terms. Only `claude/translate.ts` knows the CLI's wording. */
 export type AgentEvent =
@@ -36,7 +36,7 @@ export type AgentEvent =
       /** Missing when the process does not list them. */
       mcpServers?: SessionSummary['mcpServers'];
       /** What failed ones among them said themselves, by name. */
-      mcpWords?: Readonly<Record<string, string>>;
+      mcpText?: Readonly<Record<string, string>>;
       /** The process ignores memory files, and the hooks of settings files. */
       isMinimal?: true;
     }
@@ -82,14 +82,14 @@ export type AgentEvent =
       /** A permission rule may have allowed the call, and nobody was asked. */
       underRule?: true;
       /** The process reported whether the call ran, and who allowed or denied it. */
-      isTold?: true;
+      wasReported?: true;
     }
   /** A hook gave a call another input. The process names the tool, not the call; its record of the conversation has both. */
   | { type: 'hook-changed-input'; change: HookInput }
   /** The process itself denied a call; its result follows. */
   | { type: 'call-denied'; toolUseId: string; toolName: string; denial: Denial; reason: string | null }
   /** The result of a call has news of the agent's todo list. */
-  | { type: 'todos'; news: TodoNews }
+  | { type: 'todos'; updates: TodoUpdate }
   /** The agent waits for a person. */
   | { type: 'asked'; requestId: string; kind: RequestKind; ask: Ask }
   /**

@@ -26,10 +26,10 @@ it('is short and one line, whatever the call', () => {
   const value = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary', maxLength: 400 }));
   fc.assert(
     fc.property(fc.dictionary(key, value), fc.option(fc.string()), (input, worktree) => {
-      const words = describeTool('Bash', input, worktree);
-      expect(words.startsWith('Bash')).toBe(true);
-      expect(words.length).toBeLessThanOrEqual('Bash '.length + 120);
-      expect(words).not.toMatch(/\n/);
+      const text = describeTool('Bash', input, worktree);
+      expect(text.startsWith('Bash')).toBe(true);
+      expect(text.length).toBeLessThanOrEqual('Bash '.length + 120);
+      expect(text).not.toMatch(/\n/);
     }),
   );
 });

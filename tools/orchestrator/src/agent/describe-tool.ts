@@ -15,20 +15,20 @@ const SUBJECTS = [
   'prompt',
 ];
 
-const LONGEST_SUBJECT = 120;
-const LONGEST_LINE = 200;
+const MAX_SUBJECT_LENGTH = 120;
+const MAX_LINE_LENGTH = 200;
 
 /** A tool call in a few words, for the board: "Edit src/app.ts". Paths inside the worktree are shown relative to it. */
 export function describeTool(toolName: string, input: ToolInput, worktree: string | null): string {
   const subject = SUBJECTS.map((key) => input[key]).find((value) => typeof value === 'string' && value.trim() !== '');
   if (typeof subject !== 'string') return toolName;
   const near = worktree === null ? subject : subject.replaceAll(`${worktree}/`, '');
-  return `${toolName} ${oneLine(near, LONGEST_SUBJECT)}`;
+  return `${toolName} ${oneLine(near, MAX_SUBJECT_LENGTH)}`;
 }
 
 /** The words in one line, cut off with "…" where there are more than `longest` characters. */
-export function oneLine(words: string, longest = LONGEST_LINE): string {
-  const line = words.replaceAll(/\s+/g, ' ').trim();
+export function oneLine(text: string, longest = MAX_LINE_LENGTH): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }
 

@@ -1,6 +1,6 @@
 import type { ToolCall } from './rule-covers.ts';
 import { isExact, splitCommand } from './shell-parts.ts';
-import { stakesOf } from './stakes/stakes-of.ts';
+import { risksOf } from './stakes/stakes-of.ts';
 import { webHost } from './web-host.ts';
 
 /** Tools whose name alone is the exact rule: what they do is up to a server, and Claude Code compares nothing else. */
@@ -27,4 +27,4 @@ function exactCommands(command: unknown): string[] | null {
 }
 
 const onlyReads = (command: string): boolean =>
-  stakesOf({ kind: 'approval', toolName: 'Bash', input: { command }, blockedPath: null }, null).length === 0;
+  risksOf({ kind: 'approval', toolName: 'Bash', input: { command }, blockedPath: null }, null).length === 0;

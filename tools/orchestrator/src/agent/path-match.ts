@@ -10,7 +10,7 @@ interface RuledFile {
 
 /** A name in a pattern in which only `*` has a meaning of its own. */
 const NAME = /^[\w.@+ *-]+$/;
-const MOST_STARS = 4;
+const MAX_STARS = 4;
 /** `src/`, `src/*` and `src/**` are all that is below `src` (CLI 2.1.330, tried). */
 const BELOW = /\/(?:\*\*?)?$/;
 
@@ -39,7 +39,7 @@ export function pathMatch(pattern: string, { path: asked, folder, isEdit }: Rule
 
 function isComparable(names: readonly string[]): boolean {
   const stars = names.join('/').split('*').length - 1;
-  return stars <= MOST_STARS && names.every((name) => NAME.test(name) && name !== '.' && name !== '..');
+  return stars <= MAX_STARS && names.every((name) => NAME.test(name) && name !== '.' && name !== '..');
 }
 
 /** `*` stands for a part of a name, `**` for any number of folders. */

@@ -23,9 +23,9 @@ it.each([
   [{ type: 'addDirectories', directories: [''] }, 'directories'],
   [{ type: 'setMode', mode: 'zap' }, 'expected one of default, acceptEdits'],
   [{ type: 'setMode', mode: 'bypassPermissions' }, 'change the mode of the session instead'],
-])('names what is wrong with %j', (update, words) => {
+])('names what is wrong with %j', (update, text) => {
   expect(problem(update)).toContain('updatedPermissions[0]');
-  expect(problem(update)).toContain(words);
+  expect(problem(update)).toContain(text);
 });
 
 it('takes what the CLI suggested itself, also in a shape that is not known', () => {

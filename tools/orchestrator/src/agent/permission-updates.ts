@@ -54,11 +54,11 @@ const AllowRules = z.looseObject({
 const Directories = z.looseObject({ type: z.literal('addDirectories'), directories: z.array(z.string()) });
 
 /** A rule that outlives the session it was granted in. */
-export type KeptRule = Pick<PermissionRule, 'kind' | 'rule'>;
+export type SavedRule = Pick<PermissionRule, 'kind' | 'rule'>;
 
 /** The allow rules and readable folders in these updates, which can be kept beyond the session. A mode cannot. */
-export function keepableRules(updates: readonly PermissionUpdate[]): KeptRule[] {
-  return updates.flatMap((update): KeptRule[] => {
+export function savableRules(updates: readonly PermissionUpdate[]): SavedRule[] {
+  return updates.flatMap((update): SavedRule[] => {
     const allow = AllowRules.safeParse(update);
     if (allow.success) {
       return allow.data.rules.map(({ toolName, ruleContent }) => ({

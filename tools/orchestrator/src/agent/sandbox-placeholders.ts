@@ -12,7 +12,7 @@ export const PLACEHOLDERS: readonly string[] = [
 ];
 
 /** Returns in words that these files were committed. */
-export function placeholderWords(files: readonly string[]): string {
+export function placeholderText(files: readonly string[]): string {
   const [list, rest] = [files.slice(0, 5).join(', '), files.length > 5 ? ', …' : ''];
   const what = files.length === 1 ? '1 file of the branch is' : `${files.length} files of the branch are`;
   return `${what} only a placeholder of Claude Code’s sandbox, committed by mistake (${list}${rest}).`.replace(

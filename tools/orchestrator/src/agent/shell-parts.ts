@@ -58,10 +58,10 @@ const NOT_SIMPLE = new Set(
 const COMMAND_WORD = /^[A-Za-z0-9_./@+-]+$/;
 /** They would mean something else in a rule, or be read as its end. */
 const MEANS_MORE = /[*()\\]|:$/;
-const LONGEST_PART = 300;
+const MAX_PART_LENGTH = 300;
 
 /** Whether a simple command can be a rule of its own: exactly this text. */
 export function isExact(part: string): boolean {
   const word = part.split(' ', 1)[0] ?? '';
-  return part.length <= LONGEST_PART && COMMAND_WORD.test(word) && !NOT_SIMPLE.has(word) && !MEANS_MORE.test(part);
+  return part.length <= MAX_PART_LENGTH && COMMAND_WORD.test(word) && !NOT_SIMPLE.has(word) && !MEANS_MORE.test(part);
 }

@@ -1,6 +1,6 @@
 import type { Todo } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { todosAfterCall, todosAfterNews } from './todos.ts';
+import { todosAfterCall, todosAfterUpdate } from './todos.ts';
 
 const todo = (id: string | null, content: string, status: Todo['status'] = 'pending'): Todo => ({
   id,
@@ -34,7 +34,7 @@ it.each([
 });
 
 it('applies news from tool results', () => {
-  expect(todosAfterNews(list, { kind: 'added', todo: todo('3', 'Tell') })).toEqual([...list, todo('3', 'Tell')]);
-  expect(todosAfterNews(list, { kind: 'added', todo: todo('2', 'Try') })).toEqual([list[0], todo('2', 'Try')]);
-  expect(todosAfterNews(list, { kind: 'all', todos: [] })).toEqual([]);
+  expect(todosAfterUpdate(list, { kind: 'added', todo: todo('3', 'Tell') })).toEqual([...list, todo('3', 'Tell')]);
+  expect(todosAfterUpdate(list, { kind: 'added', todo: todo('2', 'Try') })).toEqual([list[0], todo('2', 'Try')]);
+  expect(todosAfterUpdate(list, { kind: 'all', todos: [] })).toEqual([]);
 });

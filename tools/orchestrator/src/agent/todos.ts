@@ -7,7 +7,7 @@ import { z } from 'zod';
  */
 
 /** What the result of a call says about the list. */
-export type TodoNews = { kind: 'added'; todo: Todo } | { kind: 'all'; todos: Todo[] };
+export type TodoUpdate = { kind: 'added'; todo: Todo } | { kind: 'all'; todos: Todo[] };
 
 const TodoWrite = z.object({ todos: z.array(Todo) });
 const TaskUpdate = z.object({
@@ -31,9 +31,9 @@ export function todosAfterCall(todos: readonly Todo[], toolName: string, input: 
 }
 
 /** Returns the list after news from a tool result. A line that already exists is only renamed. */
-export function todosAfterNews(todos: readonly Todo[], news: TodoNews): readonly Todo[] {
-  if (news.kind === 'all') return news.todos;
-  const { id, content } = news.todo;
-  if (!todos.some((todo) => todo.id === id)) return [...todos, news.todo];
+export function todosAfterUpdate(todos: readonly Todo[], updates: TodoUpdate): readonly Todo[] {
+  if (updates.kind === 'all') return updates.todos;
+  const { id, content } = updates.todo;
+  if (!todos.some((todo) => todo.id === id)) return [...todos, updates.todo];
   return todos.map((todo) => (todo.id === id ? { ...todo, content } : todo));
 }

@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 it('tells of a request once, and then that it was answered', async () => {
   const { session, announce, deliver, told, rows, store } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   await announce();
   await deliver();
@@ -31,14 +31,14 @@ it('notices changes as they happen, and what happened while it was stopped', asy
   const signals = async () => (await store.read.announcements.listOpen()).map(({ signal }) => signal);
   const running = announcer();
   await running.drain();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await running.drain();
   expect(await signals()).toEqual(['waiting']);
   await allow(session);
   await running.drain();
   expect(await signals()).toEqual([]);
   await running.stop();
-  await session.tell(turnEnded('failed'));
+  await session.emit(turnEnded('failed'));
   expect(await signals()).toEqual([]);
   await announce();
   expect(await signals()).toEqual(['failed']);
@@ -46,10 +46,10 @@ it('notices changes as they happen, and what happened while it was stopped', asy
 
 it('tells of each of three signals, and nothing about a message that was overtaken', async () => {
   const { session, announce, deliver, told } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   await allow(session); // before anything was sent
-  await session.tell(turnEnded('succeeded'));
+  await session.emit(turnEnded('succeeded'));
   await announce();
   await deliver();
   expect(told).toEqual(['announced finished to Ada']);
@@ -65,7 +65,7 @@ const merge = ({ store, stageId }: TestSession) =>
 
 it('tells once of a stage that Callboard merges', async () => {
   const { session, announce, deliver, told, store } = await announcementTest();
-  await session.tell(turnEnded('succeeded'));
+  await session.emit(turnEnded('succeeded'));
   await announce();
   await deliver();
   await merge(session);
@@ -77,7 +77,7 @@ it('tells once of a stage that Callboard merges', async () => {
 
 it('tells nobody of a stage that was merged more than a day ago, before this was told', async () => {
   const { session, announce, deliver, told, pass } = await announcementTest();
-  await session.tell(turnEnded('succeeded'));
+  await session.emit(turnEnded('succeeded'));
   await merge(session);
   await pass(25 * 3_600_000);
   await announce();
@@ -93,12 +93,13 @@ const remove = ({ store, stageId }: TestSession) =>
   });
 
 it('tells nobody that a stage is deleted that Callboard merged days ago', async () => {
-  const { session, announce, deliver, told, pass, store, edges } = await announcementTest();
-  await session.tell(turnEnded('succeeded'));
+  const { session, announce, deliver, told, pass, store, platform } = await announcementTest();
+  await session.emit(turnEnded('succeeded'));
   await announce();
   await merge(session);
   const day = 24 * 3_600_000;
-  const settle = () => store.transact((tx) => settleCompleted(tx, new Date(edges.now().getTime() - day).toISOString()));
+  const settle = () =>
+    store.transact((tx) => settleCompleted(tx, new Date(platform.now().getTime() - day).toISOString()));
   await pass(2 * day);
   await settle(); // its message is not sent yet
   expect(await store.read.announcements.listOpen()).toHaveLength(1);
@@ -116,14 +117,14 @@ it('tells nobody that a stage is deleted that Callboard merged days ago', async 
 it('keeps of a message that was overtaken how often it was tried, and why that failed', async () => {
   const { session, announce, deliver, outcome, pass, store } = await announcementTest();
   const row = async (id: string) => (await store.read.deliveries.listOf(`request ${session.stageId} ${id}`))[0];
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   outcome(() => failed());
   await deliver();
   await allow(session);
   await announce();
   expect(await row('r1')).toMatchObject({ state: 'dropped', attempts: 1, error: 'no route' });
-  await session.tell(asked('r2'));
+  await session.emit(asked('r2'));
   await announce();
   await deliver();
   await pass(5_000);
@@ -134,7 +135,7 @@ it('keeps of a message that was overtaken how often it was tried, and why that f
 
 it('does not tell that it is settled where that is not wanted', async () => {
   const { session, announce, deliver, told } = await announcementTest(false);
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   await deliver();
   await allow(session);
@@ -145,7 +146,7 @@ it('does not tell that it is settled where that is not wanted', async () => {
 
 it('sends again what was being sent when Callboard was killed', async () => {
   const { session, announce, deliverer, deliver, told, rows, outcome } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   outcome(never);
   deliverer(); // is killed: nobody hears of its outcome
@@ -158,7 +159,7 @@ it('sends again what was being sent when Callboard was killed', async () => {
 
 it('takes back what may have been sent when Callboard was killed, once it is answered', async () => {
   const { session, announce, deliverer, deliver, told, rows, outcome } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   outcome(never);
   deliverer();
@@ -173,7 +174,7 @@ it('takes back what may have been sent when Callboard was killed, once it is ans
 
 it('takes back what was answered while it was being sent', async () => {
   const { session, announce, deliverer, told, rows, outcome } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   outcome(({ phase }) => (phase === 'announced' ? promise : SENT));
@@ -189,7 +190,7 @@ it('takes back what was answered while it was being sent', async () => {
 
 it('tries again with growing waits, also after a restart, and gives up after a day', async () => {
   const { session, announce, deliver, told, pass, outcome, store } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   outcome(() => failed());
   await deliver();
@@ -216,10 +217,10 @@ it('tries again with growing waits, also after a restart, and gives up after a d
 });
 
 it('waits without a failure while it is not the time', async () => {
-  const { session, announce, deliverer, told, pass, outcome, edges, store } = await announcementTest();
-  await session.tell(asked('r1'));
+  const { session, announce, deliverer, told, pass, outcome, platform, store } = await announcementTest();
+  await session.emit(asked('r1'));
   await announce();
-  const until = new Date(edges.now().getTime() + 30_000);
+  const until = new Date(platform.now().getTime() + 30_000);
   outcome(() => ({ kind: 'postponed', until }));
   const running = deliverer();
   await running.drain();
@@ -232,7 +233,7 @@ it('waits without a failure while it is not the time', async () => {
 
 it('forgets what is settled with its messages, and nothing else', async () => {
   const { session, announce, store } = await announcementTest();
-  await session.tell(asked('r1'), asked('r2'));
+  await session.emit(asked('r1'), asked('r2'));
   await announce();
   await allow(session, 'r1');
   await announce();
@@ -246,7 +247,7 @@ it('forgets what is settled with its messages, and nothing else', async () => {
 it('settles what a deleted stage had', async () => {
   const { session, announcer, deliver, told } = await announcementTest();
   const running = announcer();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await running.drain();
   await deliver();
   await remove(session);
@@ -258,7 +259,7 @@ it('settles what a deleted stage had', async () => {
 
 it('reaches the other targets while one that does not answer has any number of overdue messages', async () => {
   const { session, announce, deliverer, told, outcome, store } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   const [request] = await store.read.announcements.listOpen();
   if (request === undefined) throw new Error('nothing was announced');
@@ -277,7 +278,7 @@ it('reaches the other targets while one that does not answer has any number of o
 
 it('are sent by the machine that leads alone, and by the next one when that is gone', async () => {
   const { session, announce, deliverer, told } = await announcementTest();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   const first = { leads: false };
   const [one, two] = [deliverer(async () => first.leads), deliverer(async () => !first.leads)];

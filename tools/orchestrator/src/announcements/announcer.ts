@@ -7,7 +7,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { AnnouncementRecord } from '../store/announcement-records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Channel } from './channel.ts';
@@ -19,7 +19,7 @@ export interface Announcer {
   stop(): Promise<void>;
 }
 
-interface AnnouncerParts {
+interface AnnouncerDeps {
   store: Store;
   log: Logger;
   channels: readonly Channel[];
@@ -34,7 +34,7 @@ interface AnnouncerParts {
  * each target, in one transaction; what is gone is settled. Since it compares states, a crash between a change and its announcement loses
  * nothing: the next start finds the difference.
  */
-export function startAnnouncer({ store, log, channels, onQueued, lagMs }: AnnouncerParts): Announcer {
+export function startAnnouncer({ store, log, channels, onQueued, lagMs }: AnnouncerDeps): Announcer {
   const changed = new Set<StageId>();
   const seen = new Map<string, string>();
   let isFirst = true;
@@ -76,7 +76,7 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     );
   }
 
-  const worker = createNudgedWorker(work, (error) => {
+  const worker = createCoalescingWorker(work, (error) => {
     log.error({ err: error }, 'announcements not stored');
     plan(RETRY_MS);
   });
@@ -85,7 +85,7 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     if (timer !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
-      worker.nudge();
+      worker.schedule();
     }, inMs).unref();
   }
 
@@ -100,7 +100,7 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     async drain() {
       clearTimeout(timer);
       timer = undefined;
-      worker.nudge();
+      worker.schedule();
       await worker.drain();
     },
     stop() {
@@ -114,15 +114,15 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
 const RETRY_MS = 5_000;
 
 /** A stage that has been finished for longer is no news: it was told of by an earlier release, or by nobody. */
-const OLD_NEWS_MS = 24 * 3_600_000;
+const OUTDATED_MS = 24 * 3_600_000;
 
 /** In either direction: a time of day that was set back makes nothing news again. */
-const isOldNews = ({ signal, since, madeAt }: AnnouncementRecord): boolean =>
-  signal === 'finished' && Math.abs(Date.parse(madeAt) - Date.parse(since)) > OLD_NEWS_MS;
+const isOutdated = ({ signal, since, madeAt }: AnnouncementRecord): boolean =>
+  signal === 'finished' && Math.abs(Date.parse(madeAt) - Date.parse(since)) > OUTDATED_MS;
 
 async function announce(tx: Tx, channels: readonly Channel[], announcement: AnnouncementRecord): Promise<void> {
   // It may have been told, settled and forgotten long ago: it is not even stored.
-  if (isOldNews(announcement) || !(await tx.announcements.insert(announcement))) return;
+  if (isOutdated(announcement) || !(await tx.announcements.insert(announcement))) return;
   for (const channel of channels) {
     for (const { target, dueAt } of await channel.targets(tx, announcement)) {
       const row = { announcementKey: announcement.key, channel: channel.name, target, phase: 'announced' } as const;
@@ -138,9 +138,9 @@ async function settle(tx: Tx, channels: readonly Channel[], key: string): Promis
   await tx.announcements.settle(key, tx.now);
   for (const delivery of await tx.deliveries.listOf(key)) {
     if (delivery.state === 'queued') await tx.deliveries.update(delivery.id, { state: 'dropped' });
-    const wasTold = delivery.state === 'sent' || (delivery.state === 'queued' && delivery.attempts > 0);
+    const wasNotified = delivery.state === 'sent' || (delivery.state === 'queued' && delivery.attempts > 0);
     const channel = channels.find(({ name }) => name === delivery.channel);
-    if (wasTold && (await channel?.tellsSettled(tx, delivery.target)))
+    if (wasNotified && (await channel?.tellsSettled(tx, delivery.target)))
       await tx.deliveries.insert({ ...delivery, phase: 'settled', dueAt: tx.now });
   }
 }
@@ -155,8 +155,8 @@ export async function settleCompleted(tx: Tx, madeBefore: string): Promise<void>
     const stage = await tx.stages.find(stageId);
     if (stage === null || stage.completedAt === null) continue;
     // Who is told later also hears later that it is settled.
-    const isTold = (await tx.deliveries.listOf(key)).every(({ state }) => state !== 'queued');
-    if (isTold) await tx.announcements.settle(key, tx.now);
+    const wasReported = (await tx.deliveries.listOf(key)).every(({ state }) => state !== 'queued');
+    if (wasReported) await tx.announcements.settle(key, tx.now);
   }
 }
 

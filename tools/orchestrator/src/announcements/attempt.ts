@@ -9,11 +9,11 @@ const BACK_OFF_MS = [5_000, 30_000, 2 * 60_000, 10 * 60_000, 30 * 60_000];
 const OUTDATED_MS = 24 * 3_600_000;
 const SHORTEST_WAIT_MS = 1_000;
 
-interface AttemptParts {
+interface AttemptDeps {
   store: Store;
   log: Logger;
   channels: readonly Channel[];
-  /** As `DelivererParts.leads`. */
+  /** As `DelivererDeps.leads`. */
   leads?: ((tables: Pick<Tables, 'machines'>) => Promise<boolean>) | undefined;
 }
 
@@ -23,7 +23,7 @@ interface AttemptParts {
  * @returns a function that throws only if the store does
  */
 export function createAttempts(
-  { store, log, channels, leads }: AttemptParts,
+  { store, log, channels, leads }: AttemptDeps,
   signal: AbortSignal,
 ): (row: DeliveryRecord) => Promise<void> {
   async function attempt(row: DeliveryRecord): Promise<void> {

@@ -1,6 +1,6 @@
 import { type ApproveBody, PendingRequest } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
+import { allow, answerQuestion, deny, saved, timeOut } from './answers.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const requestId = 'r1';
@@ -159,14 +159,14 @@ describe('allowing a network request', () => {
 
   it('opens the host for the process, and keeps a rule only with remember', () => {
     expect(allow(network('a.example'), body()).response).toEqual({ behavior: 'allow' });
-    expect(kept(network('a.example'), body())).toEqual([]);
+    expect(saved(network('a.example'), body())).toEqual([]);
     expect(allow(network('A.Example.'), body({ remember: 'stage' })).response).toEqual({ behavior: 'allow' });
-    expect(kept(network('A.Example.'), body({ remember: 'stage' }))).toEqual([{ kind: 'host', rule: 'a.example' }]);
+    expect(saved(network('A.Example.'), body({ remember: 'stage' }))).toEqual([{ kind: 'host', rule: 'a.example' }]);
   });
 
   it.each(['*.example', '*', 'a.example:80', 'a,b.example', 7])('keeps no rule for %s', (host) => {
     expect(() => allow(network(host), body({ remember: 'project' }))).toThrow(refusal('bad_request'));
-    expect(kept(network(host), body({ remember: 'project' }))).toEqual([]);
+    expect(saved(network(host), body({ remember: 'project' }))).toEqual([]);
   });
 
   it('refuses a tool rule and a changed host', () => {

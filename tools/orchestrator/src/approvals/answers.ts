@@ -1,5 +1,5 @@
 import type { AnswerBody, ApproveBody, PendingRequest } from '@callboard/contract';
-import { type KeptRule, permissionUpdatesProblem } from '../agent/permission-updates.ts';
+import { permissionUpdatesProblem, type SavedRule } from '../agent/permission-updates.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import type { Answer } from '../kinds/shared/definition.ts';
 import { Rejection } from '../lib/errors.ts';
@@ -33,8 +33,8 @@ function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, upda
 }
 
 /** Returns the rules that outlive the session after this decision. */
-export const kept = (request: PendingRequest, body: ApproveBody): KeptRule[] =>
-  body.decision === 'allow' ? requestKinds[request.kind].keeps(request, body) : [];
+export const saved = (request: PendingRequest, body: ApproveBody): SavedRule[] =>
+  body.decision === 'allow' ? requestKinds[request.kind].saves(request, body) : [];
 
 /**
  * Returns the answer that denies a request. The model reads the reason word for word unless `interrupt` ends the turn.

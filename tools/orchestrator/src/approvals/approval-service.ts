@@ -1,15 +1,15 @@
 import type { AnswerBody, ApproveBody, Decision, PendingRequest, RequestId, StageId } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { GivenAnswer } from '../store/ports/requests-table.ts';
 import type { Store } from '../store/store.ts';
 import { timeOut } from './answers.ts';
 import { giveAnswer, readAnswer, requireOpen } from './give-answer.ts';
 
-export interface ApprovalParts {
+export interface ApprovalDeps {
   store: Store;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
   /** How long a reply waits for the CLI's confirmation. The decision stands either way. */
   confirmationMs: number;
 }
@@ -37,12 +37,12 @@ export interface ApprovalService {
   expire(request: PendingRequest): Promise<void>;
 }
 
-export function createApprovalService({ store, outboxBell, confirmationMs }: ApprovalParts): ApprovalService {
+export function createApprovalService({ store, outboxSignal, confirmationMs }: ApprovalDeps): ApprovalService {
   /** Stores the decision and its answer in one transaction. Once it commits, the answer is delivered exactly once. */
   const decide = (stageId: StageId, given: GivenAnswer, actor: string): Promise<Decision> =>
     store.transact(async (tx) => {
       const stored = await requireOpen(tx, stageId, given.body.requestId);
-      return giveAnswer(tx, outboxBell, { stored, actor, ...readAnswer(given, actor) });
+      return giveAnswer(tx, outboxSignal, { stored, actor, ...readAnswer(given, actor) });
     });
 
   /** Decides, then waits up to `confirmationMs` for the CLI to confirm, so that the reply can say what really happened. */
@@ -70,7 +70,7 @@ export function createApprovalService({ store, outboxBell, confirmationMs }: App
     async expire({ stageId, requestId }) {
       await store.transact(async (tx) => {
         const stored = await requireOpen(tx, stageId, requestId);
-        await giveAnswer(tx, outboxBell, { stored, actor: null, answerTo: timeOut });
+        await giveAnswer(tx, outboxSignal, { stored, actor: null, answerTo: timeOut });
       });
     },
   };

@@ -9,14 +9,14 @@ import {
 import { leavesByInput } from '../agent/leaves-sandbox.ts';
 import { openChange, saveChange } from '../domain/change-session.ts';
 import { commandLeft } from '../domain/isolation.ts';
-import { keepRules } from '../domain/permission-rules.ts';
+import { saveRules } from '../domain/permission-rules.ts';
 import { decideRequest } from '../domain/requests.ts';
 import type { Answer } from '../kinds/shared/definition.ts';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { GivenAnswer, StoredHold, StoredRequest } from '../store/ports/requests-table.ts';
+import type { DelayedAnswerRow, GivenAnswer, StoredRequest } from '../store/ports/requests-table.ts';
 import type { Tx } from '../store/store.ts';
-import { allow, answerQuestion, deny, kept } from './answers.ts';
+import { allow, answerQuestion, deny, saved } from './answers.ts';
 
 /** What an answer means. */
 interface Deciding {
@@ -36,7 +36,7 @@ export function readAnswer(given: GivenAnswer, actor: string): Deciding {
   return {
     device,
     answerTo: (request) => (body.decision === 'allow' ? allow(request, body) : deny(request, body)),
-    alsoStore: (tx, request) => keepGranted(tx, request, body, actor),
+    alsoStore: (tx, request) => saveGranted(tx, request, body, actor),
   };
 }
 
@@ -51,7 +51,7 @@ interface Giving extends Deciding {
  * exactly once.
  * @throws as `answerTo`
  */
-export async function giveAnswer(tx: Tx, outboxBell: Bell<StageId>, giving: Giving): Promise<Decision> {
+export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: Giving): Promise<Decision> {
   const { actor, device, answerTo, alsoStore } = giving;
   const { request, launchId } = giving.stored;
   const { stageId, requestId } = request;
@@ -66,16 +66,16 @@ export async function giveAnswer(tx: Tx, outboxBell: Bell<StageId>, giving: Givi
     commandLeft(change, tx.now, decision.asked);
   await alsoStore?.(tx, request);
   await saveChange(tx, change);
-  tx.afterCommit(() => outboxBell.ring(stageId));
+  tx.afterCommit(() => outboxSignal.ring(stageId));
   return decision;
 }
 
 /** Keeps the rules that a decision granted. A session outlives its processes, and each process starts without the rules of the previous one. */
-async function keepGranted(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
-  const granted = kept(request, body);
+async function saveGranted(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
+  const granted = saved(request, body);
   const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
   const expiresAt = body.rememberUntil ?? null; // an instant that has passed keeps rules that have ended
-  if (stage !== null) await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, expiresAt });
+  if (stage !== null) await saveRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, expiresAt });
 }
 
 /**
@@ -93,7 +93,7 @@ export async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId
 }
 
 /** Refuses whatever else is done with a request while an answer to it is held back. */
-export function isBeingAnswered({ by, outcome, until }: StoredHold): Rejection {
+export function isBeingAnswered({ by, outcome, until }: DelayedAnswerRow): Rejection {
   const message = `${by} is answering this request: it will be ${outcome} at ${until}, unless ${by} takes that back first. Your answer was not used.`;
   return new Rejection('answer_held', message);
 }

@@ -4,18 +4,18 @@ import { setClocks } from '../../test/support/set-clocks.ts';
 import { answerRow, decision } from '../../test/support/test-answers.ts';
 import { asked, busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, silent, withFields } from '../../test/support/test-store.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import type { GivenAnswer } from '../store/ports/requests-table.ts';
 import type { Store } from '../store/store.ts';
 import { createApprovalService } from './approval-service.ts';
-import { type HeldAnswers, startHeldAnswers } from './held-answers.ts';
+import { type DelayedAnswers, startDelayedAnswers } from './held-answers.ts';
 import { startTimeLimits } from './time-limits.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
 const r1 = RequestId.parse('r1');
-const HOLD_MS = 2_000;
+const DELAY_MS = 2_000;
 const DAY = 24 * 60 * 60_000;
 const allowed: GivenAnswer = { command: 'approve', body: { requestId: r1, decision: 'allow' } };
 const denied: GivenAnswer = { command: 'approve', body: { requestId: r1, decision: 'deny', reason: 'No.' } };
@@ -23,18 +23,24 @@ const denied: GivenAnswer = { command: 'approve', body: { requestId: r1, decisio
 /** A session with the open request `r1`, and Callboard, which a test can kill and start again. */
 async function setUp() {
   const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
+  const test = await openTestStore(clocks.platform);
   const session = await busyTestSession({}, test);
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   const { stageId } = session;
-  let held: HeldAnswers;
+  let held: DelayedAnswers;
   async function start(store: Store = test.store) {
-    const outboxBell = createBell<typeof stageId>();
-    held = await startHeldAnswers({ store, edges: clocks.edges, log: silent, outboxBell, holdMs: HOLD_MS });
+    const outboxSignal = createSignal<typeof stageId>();
+    held = await startDelayedAnswers({
+      store,
+      platform: clocks.platform,
+      log: silent,
+      outboxSignal,
+      delayMs: DELAY_MS,
+    });
     onTestFinished(held.stop);
   }
   await start();
-  const approvals = createApprovalService({ store: test.store, outboxBell: createBell(), confirmationMs: 0 });
+  const approvals = createApprovalService({ store: test.store, outboxSignal: createSignal(), confirmationMs: 0 });
   return {
     ...clocks,
     session,
@@ -43,7 +49,7 @@ async function setUp() {
     start,
     store: test.store,
     hold: (given: GivenAnswer = allowed, actor = 'Ada') => held.hold(stageId, given, actor),
-    takeBack: (actor = 'Ada') => held.takeBack({ requestId: r1 }, actor),
+    withdraw: (actor = 'Ada') => held.withdraw({ requestId: r1 }, actor),
     /** Ends Callboard as a kill does: what is not stored is gone. */
     kill: () => held.stop(),
     answers: async () => (await session.outbox()).filter(({ kind, wireId }) => kind === 'answer' && wireId === 'r1'),
@@ -57,7 +63,7 @@ it('keeps an answer back for two seconds, and sends it once', async () => {
   const until = '2026-01-02T03:04:07.000Z';
   expect(await hold()).toEqual({ heldUntil: until });
   expect(await reads()).toEqual({ by: 'Ada', outcome: 'allowed', until });
-  await pass(HOLD_MS - 1);
+  await pass(DELAY_MS - 1);
   expect(await answers()).toEqual([]);
   await pass(1);
   await vi.waitFor(async () => expect(await answers()).toHaveLength(1));
@@ -66,7 +72,7 @@ it('keeps an answer back for two seconds, and sends it once', async () => {
     outcome: 'allowed',
     by: 'Ada',
     at: until,
-    waitedMs: HOLD_MS,
+    waitedMs: DELAY_MS,
   });
   expect(told()).toEqual([{ by: 'Ada', outcome: 'allowed', until }]);
   await pass(DAY);
@@ -77,30 +83,30 @@ it('stores where an answer was given, with one that is held back too, and knows 
   const { hold, pass, session } = await setUp();
   const { heldUntil } = await hold({ ...allowed, device: 'Chrome on Android' });
   expect(await hold({ ...allowed, device: 'Terminal on desk' })).toEqual({ heldUntil });
-  await pass(HOLD_MS);
+  await pass(DELAY_MS);
   await vi.waitFor(async () =>
     expect(await decision(session)).toMatchObject({ by: 'Ada', device: 'Chrome on Android' }),
   );
 });
 
 it('never sends what was taken back; afterwards the request is open to any answer', async () => {
-  const { hold, takeBack, pass, answers, told } = await setUp();
+  const { hold, withdraw, pass, answers, told } = await setUp();
   await hold();
-  expect(await takeBack()).toMatchObject({ requestId: r1 });
+  expect(await withdraw()).toMatchObject({ requestId: r1 });
   expect(told().at(-1)).toBeNull();
-  expect(await takeBack()).not.toHaveProperty('held'); // its reply may be lost
+  expect(await withdraw()).not.toHaveProperty('held'); // its reply may be lost
   await pass(DAY);
   expect(await answers()).toEqual([]);
   await hold(denied, 'Bo');
-  await pass(HOLD_MS);
+  await pass(DELAY_MS);
   await vi.waitFor(async () => expect(await answers()).toMatchObject([{ actor: 'Bo' }]));
 });
 
 it('an answer held again has its full time again', async () => {
-  const { hold, takeBack, pass, session } = await setUp();
+  const { hold, withdraw, pass, session } = await setUp();
   await hold();
   await pass(1_500);
-  await takeBack();
+  await withdraw();
   await hold(denied);
   await pass(1_999);
   expect(await decision(session)).toBeNull();
@@ -109,7 +115,7 @@ it('an answer held again has its full time again', async () => {
 });
 
 it('reserves the request: every other answer is refused, and names who is answering', async () => {
-  const { hold, takeBack, approvals, stageId, answers, pass } = await setUp();
+  const { hold, withdraw, approvals, stageId, answers, pass } = await setUp();
   const { heldUntil } = await hold();
   const refused = { code: 'answer_held', message: expect.stringContaining('Ada is answering this request') };
   const answer = { requestId: r1, decision: 'deny' } as const;
@@ -117,18 +123,18 @@ it('reserves the request: every other answer is refused, and names who is answer
   await expect(approvals.approve(stageId, answer, { name: 'Ada' })).rejects.toMatchObject(refused);
   await expect(hold(allowed, 'Bo')).rejects.toMatchObject(refused);
   await expect(hold(denied)).rejects.toMatchObject(refused);
-  await expect(takeBack('Bo')).rejects.toMatchObject(refused);
+  await expect(withdraw('Bo')).rejects.toMatchObject(refused);
   await pass(500);
   expect(await hold()).toEqual({ heldUntil }); // the same once more
   expect(await answers()).toEqual([]);
 });
 
 it('cannot be taken back once it was sent', async () => {
-  const { hold, takeBack, pass, session } = await setUp();
+  const { hold, withdraw, pass, session } = await setUp();
   await hold();
-  await pass(HOLD_MS);
+  await pass(DELAY_MS);
   await vi.waitFor(async () => expect(await decision(session)).not.toBeNull());
-  await expect(takeBack()).rejects.toMatchObject({
+  await expect(withdraw()).rejects.toMatchObject({
     code: 'already_decided',
     decision: { outcome: 'allowed', by: 'Ada' },
   });
@@ -146,20 +152,20 @@ it('refuses at once what cannot be sent', async () => {
 });
 
 it('closes a request that is withdrawn meanwhile, sends nothing, and says so', async () => {
-  const { hold, takeBack, pass, answers, session } = await setUp();
+  const { hold, withdraw, pass, answers, session } = await setUp();
   await hold();
-  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await session.emit({ type: 'withdrawn', requestId: 'r1' });
   expect(await decision(session)).toMatchObject({
     outcome: 'closed',
     reason: expect.stringContaining('Ada had just answered it'),
   });
   await pass(DAY);
   expect(await answers()).toEqual([]);
-  await expect(takeBack()).rejects.toMatchObject({ code: 'request_closed', decision: { outcome: 'closed' } });
+  await expect(withdraw()).rejects.toMatchObject({ code: 'request_closed', decision: { outcome: 'closed' } });
 });
 
 it('a time limit that is reached meanwhile denies only once the answer was taken back', async () => {
-  const { hold, takeBack, pass, session, edges, approvals, stageId } = await setUp();
+  const { hold, withdraw, pass, session, platform, approvals, stageId } = await setUp();
   const limited = await session.store.transact(async (tx) => {
     const [request] = await tx.requests.listOpenOf(stageId);
     if (request === undefined) throw new Error('no request');
@@ -167,11 +173,11 @@ it('a time limit that is reached meanwhile denies only once the answer was taken
     return withFields(tx.requests, { listOpen: async () => [{ ...request, expiresAt }] });
   });
   const store = withFields(session.store, { read: withFields(session.store.read, { requests: limited }) });
-  const limits = await startTimeLimits({ store, edges, log: silent, expire: approvals.expire });
+  const limits = await startTimeLimits({ store, platform, log: silent, expire: approvals.expire });
   onTestFinished(limits.stop);
   await hold();
   await pass(1_500);
-  await takeBack();
+  await withdraw();
   expect(await decision(session)).toBeNull();
   await pass(5_000);
   await vi.waitFor(async () => expect(await decision(session)).toMatchObject({ outcome: 'timed-out' }));
@@ -181,7 +187,7 @@ it.each([DAY, -DAY])('waits equally long when the wall clock jumps by %i ms', as
   const { hold, pass, jump, answers } = await setUp();
   await hold();
   jump(jumpMs);
-  await pass(HOLD_MS - 1);
+  await pass(DELAY_MS - 1);
   expect(await answers()).toEqual([]);
   await pass(1);
   await vi.waitFor(async () => expect(await answers()).toHaveLength(1));
@@ -198,7 +204,7 @@ it.each([
   expect(await answers()).toEqual([]);
   await start();
   expect(await answers()).toHaveLength(atStart);
-  await pass(HOLD_MS);
+  await pass(DELAY_MS);
   await vi.waitFor(async () => expect(await answers()).toHaveLength(1));
   expect(await decision(session)).toMatchObject({ by: 'Ada', outcome: 'allowed' });
   kill();
@@ -208,9 +214,9 @@ it.each([
 });
 
 it('killed after it was taken back: it is never sent', async () => {
-  const { hold, takeBack, kill, start, pass, answers, reads } = await setUp();
+  const { hold, withdraw, kill, start, pass, answers, reads } = await setUp();
   await hold();
-  await takeBack();
+  await withdraw();
   kill();
   await pass(DAY);
   await start();
@@ -267,10 +273,10 @@ it('opens a request again whose answer this release refuses', async () => {
   await hold();
   kill();
   await store.transact(async (tx) => {
-    const hold = (await tx.requests.find(stageId, r1))?.hold;
-    if (hold == null) throw new Error('nothing is held');
+    const pause = (await tx.requests.find(stageId, r1))?.hold;
+    if (pause == null) throw new Error('nothing is held');
     const given: GivenAnswer = { command: 'answer', body: { requestId: r1, answers: { 'Which?': 'A' } } };
-    await tx.requests.hold({ stageId, requestId: r1 }, { ...hold, given });
+    await tx.requests.hold({ stageId, requestId: r1 }, { ...pause, given });
   });
   await pass(DAY);
   await start();

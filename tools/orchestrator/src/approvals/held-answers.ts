@@ -1,43 +1,43 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type CommandInput,
-  type HeldReply,
+  type DelayedReply,
   type PendingRequest,
   type StageId,
-  withAnswerHeld,
+  withAnswerDelayed,
 } from '@callboard/contract';
 import type { z } from 'zod';
-import type { Bell } from '../lib/bell.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Signal } from '../lib/bell.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { GivenAnswer, RequestPlace, StoredHold, StoredRequest } from '../store/ports/requests-table.ts';
+import type { DelayedAnswerRow, GivenAnswer, RequestAddress, StoredRequest } from '../store/ports/requests-table.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { conflict, giveAnswer, isBeingAnswered, readAnswer, requireOpen } from './give-answer.ts';
 
-export interface HeldAnswerParts {
+export interface DelayedAnswerDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
   /** How long an answer is held back. */
-  holdMs: number;
+  delayMs: number;
 }
 
 /** Answers that are kept back for a moment, so that their person can take them back. */
-export interface HeldAnswers {
+export interface DelayedAnswers {
   /**
    * Stores an answer and keeps it back. It is sent once, when its time is over or at the next start if that is later, unless
    * it is taken back or the request is closed first. Until then it reserves the request. Repeating the same answer changes nothing.
    * @throws Rejection as `ApprovalService.approve`; `answer_held` if another answer is held back
    */
-  hold(stageId: StageId, given: GivenAnswer, actor: string): Promise<z.infer<typeof HeldReply>>;
+  hold(stageId: StageId, given: GivenAnswer, actor: string): Promise<z.infer<typeof DelayedReply>>;
   /**
    * Forgets the answer that this person gave, and returns the open request. Returns it as it is if nothing is held back.
    * @throws Rejection `unknown_request`; with the decision: `already_decided`, `request_closed`; `answer_held` if it is
    *   another person's
    */
-  takeBack(wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest>;
+  withdraw(wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest>;
   /** Sends nothing any more; what is held back is sent at the next start. */
   stop(): void;
 }
@@ -50,26 +50,26 @@ const RETRY_MS = 1_000;
  * measured with the monotonic clock, so a jump of the wall clock sends nothing early; only the time while Callboard was not
  * running is read from the wall clock.
  */
-export async function startHeldAnswers(parts: HeldAnswerParts): Promise<HeldAnswers> {
-  const { store, edges, log, outboxBell, holdMs } = parts;
+export async function startDelayedAnswers(deps: DelayedAnswerDeps): Promise<DelayedAnswers> {
+  const { store, platform, log, outboxSignal, delayMs } = deps;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;
 
-  function plan(place: RequestPlace, inMs: number): void {
+  function plan(place: RequestAddress, inMs: number): void {
     const key = `${place.stageId}/${place.requestId}`;
     clearTimeout(timers.get(key));
     timers.delete(key);
     if (stopped) return;
-    const look = () => {
+    const check = () => {
       timers.delete(key);
       void send(place);
     };
-    timers.set(key, setTimeout(look, inMs).unref());
+    timers.set(key, setTimeout(check, inMs).unref());
   }
 
-  async function send(place: RequestPlace): Promise<void> {
+  async function send(place: RequestAddress): Promise<void> {
     try {
-      await store.transact((tx) => sendHeld(tx, outboxBell, place));
+      await store.transact((tx) => sendDelayed(tx, outboxSignal, place));
     } catch (error) {
       const { stageId, requestId } = place;
       log.error({ err: error, stageId, requestId }, 'sending an answer that was held back failed');
@@ -82,25 +82,25 @@ export async function startHeldAnswers(parts: HeldAnswerParts): Promise<HeldAnsw
 
   for (const request of await store.read.requests.listOpen()) {
     if (request.held === undefined) continue;
-    const leftMs = Date.parse(request.held.until) - edges.now().getTime();
+    const leftMs = Date.parse(request.held.until) - platform.now().getTime();
     if (leftMs <= 0) await send(request);
-    else plan(request, Math.min(leftMs, holdMs));
+    else plan(request, Math.min(leftMs, delayMs));
   }
 
   /** What another machine held back is sent from here as well, should that machine be gone by then: whoever is first sends it. */
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'answer-held' && data.held !== null && !timers.has(`${data.stageId}/${data.requestId}`))
-      plan(data, holdMs);
+      plan(data, delayMs);
   });
 
   return {
     async hold(stageId, given, actor) {
       const { requestId } = given.body;
-      const { until, isNew } = await store.transact((tx) => holdBack(tx, { stageId, given, actor, holdMs }));
-      if (isNew) plan({ stageId, requestId }, holdMs);
+      const { until, isNew } = await store.transact((tx) => delayAnswer(tx, { stageId, given, actor, delayMs }));
+      if (isNew) plan({ stageId, requestId }, delayMs);
       return { heldUntil: until };
     },
-    takeBack: (wanted, actor) => store.transact((tx) => takeBack(tx, wanted, actor)),
+    withdraw: (wanted, actor) => store.transact((tx) => withdraw(tx, wanted, actor)),
     stop() {
       unlisten();
       stopped = true;
@@ -109,14 +109,17 @@ export async function startHeldAnswers(parts: HeldAnswerParts): Promise<HeldAnsw
   };
 }
 
-interface Holding {
+interface Delaying {
   stageId: StageId;
   given: GivenAnswer;
   actor: string;
-  holdMs: number;
+  delayMs: number;
 }
 
-async function holdBack(tx: Tx, { stageId, given, actor, holdMs }: Holding): Promise<StoredHold & { isNew: boolean }> {
+async function delayAnswer(
+  tx: Tx,
+  { stageId, given, actor, delayMs }: Delaying,
+): Promise<DelayedAnswerRow & { isNew: boolean }> {
   const stands = (await tx.requests.find(stageId, given.body.requestId))?.hold ?? null;
   // A reply may be lost, so the same answer is asked for again.
   if (stands !== null && stands.by === actor && isDeepStrictEqual(bare(stands.given), bare(given)))
@@ -124,34 +127,34 @@ async function holdBack(tx: Tx, { stageId, given, actor, holdMs }: Holding): Pro
   const { request } = await requireOpen(tx, stageId, given.body.requestId);
   const { outcome } = readAnswer(given, actor).answerTo(request).verdict;
   if (outcome === 'timed-out' || outcome === 'closed') throw new Error(`an answer of a person is never ${outcome}`);
-  const held = { by: actor, outcome, until: new Date(Date.parse(tx.now) + holdMs).toISOString() };
-  const hold = { ...held, given: { ...bare(given), device: given.device } };
-  await tx.requests.hold(request, hold);
+  const held = { by: actor, outcome, until: new Date(Date.parse(tx.now) + delayMs).toISOString() };
+  const pause = { ...held, given: { ...bare(given), device: given.device } };
+  await tx.requests.hold(request, pause);
   await tx.emit({ type: 'answer-held', data: { stageId, requestId: request.requestId, held } });
-  return { ...hold, isNew: true };
+  return { ...pause, isNew: true };
 }
 
 /** The answer as JSON keeps it, wherever it was given. */
 const bare = (given: GivenAnswer): GivenAnswer => JSON.parse(JSON.stringify({ ...given, device: undefined }));
 
 /** Sends the answer that is still held back, if any. */
-async function sendHeld(tx: Tx, outboxBell: Bell<StageId>, place: RequestPlace): Promise<void> {
+async function sendDelayed(tx: Tx, outboxSignal: Signal<StageId>, place: RequestAddress): Promise<void> {
   const stored = await tx.requests.find(place.stageId, place.requestId);
   if (stored === null || stored.decision !== null || stored.hold === null) return;
   const { given, by } = stored.hold;
-  await giveAnswer(tx, outboxBell, { stored, actor: by, ...readAnswer(given, by) });
+  await giveAnswer(tx, outboxSignal, { stored, actor: by, ...readAnswer(given, by) });
 }
 
-async function takeBack(tx: Tx, wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest> {
+async function withdraw(tx: Tx, wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest> {
   const { request, decision, hold } = await findStored(tx, wanted);
   if (decision !== null) throw conflict(decision);
   if (hold === null) return request;
   if (hold.by !== actor) throw isBeingAnswered(hold);
   await forget(tx, request);
-  return withAnswerHeld(request, null);
+  return withAnswerDelayed(request, null);
 }
 
-async function forget(tx: Tx, { stageId, requestId }: RequestPlace): Promise<void> {
+async function forget(tx: Tx, { stageId, requestId }: RequestAddress): Promise<void> {
   await tx.requests.hold({ stageId, requestId }, null);
   await tx.emit({ type: 'answer-held', data: { stageId, requestId, held: null } });
 }

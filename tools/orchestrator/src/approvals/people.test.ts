@@ -12,16 +12,21 @@ const r1 = RequestId.parse('r1');
 /** A session with the open request `r1`. */
 async function setUp() {
   const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
+  const test = await openTestStore(clocks.platform);
   await test.store.transact((tx) => tx.projects.save(sampleProject()));
   const session = await busyTestSession({}, test);
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   const start = async () => {
-    const people = await startPeople({ store: test.store, edges: clocks.edges, log: silent, timer: clocks.timer });
+    const people = await startPeople({
+      store: test.store,
+      platform: clocks.platform,
+      log: silent,
+      timer: clocks.timer,
+    });
     onTestFinished(people.stop);
     return people;
   };
-  const inMinutes = (count: number) => new Date(clocks.edges.now().getTime() + count * MINUTE).toISOString();
+  const inMinutes = (count: number) => new Date(clocks.platform.now().getTime() + count * MINUTE).toISOString();
   const laterEvents = () => test.events.flatMap(({ type, data }) => (type === 'later-updated' ? [data] : []));
   return { ...clocks, session, people: await start(), start, inMinutes, laterEvents };
 }
@@ -89,8 +94,8 @@ it('keeps what is signalled to each person, and tells it on the board', async ()
   expect(await people.update('Ada', { presentation: 'quiet' })).toMatchObject({ presentation: 'quiet', alerts });
   expect(await people.find('Ada')).toMatchObject({ presentation: 'quiet', alerts });
   expect((await people.find('Bo')).alerts).toEqual(DEFAULT_ALERTS);
-  const told = (await session.store.read.events.since(0, 100)).findLast(({ type }) => type === 'person-updated');
-  expect(told?.data).toEqual({ person: 'Ada', presentation: 'quiet', alerts });
+  const reported = (await session.store.read.events.since(0, 100)).findLast(({ type }) => type === 'person-updated');
+  expect(reported?.data).toEqual({ person: 'Ada', presentation: 'quiet', alerts });
 });
 
 it('keeps how requests present themselves to each person', async () => {

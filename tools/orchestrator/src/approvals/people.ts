@@ -1,6 +1,6 @@
 import type { CommandInput, Later, Me, MePatch, PendingRequest } from '@callboard/contract';
 import type { z } from 'zod';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -21,9 +21,9 @@ export interface People {
 /** Calls `due` once after this time, and does not keep the process alive for it. @returns a function that calls it off */
 export type Timer = (due: () => void, inMs: number) => () => void;
 
-interface PeopleParts {
+interface PeopleDeps {
   store: Store;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   log: Logger;
   timer?: Timer;
 }
@@ -34,41 +34,41 @@ const nodeTimer: Timer = (due, inMs) => {
 };
 
 /** A timer stands still while the machine sleeps, so a longer one would be late. */
-const LONGEST_SLEEP_MS = 60_000;
+const MAX_SLEEP_MS = 60_000;
 
 /** Starts to call people again about the requests that they set aside, when their time has come. */
-export async function startPeople({ store, edges, log, timer = nodeTimer }: PeopleParts): Promise<People> {
+export async function startPeople({ store, platform, log, timer = nodeTimer }: PeopleDeps): Promise<People> {
   let callOff: () => void = () => undefined;
   let stopped = false;
 
-  async function lookAgain(): Promise<void> {
+  async function checkAgain(): Promise<void> {
     callOff();
-    const now = edges.now().toISOString();
+    const now = platform.now().toISOString();
     const returning = await store.read.people.listReturning();
     const due = returning.filter(({ until }) => until <= now);
     if (due.length > 0) await store.transact((tx) => callAgain(tx, now));
     const next = returning[due.length];
     if (next === undefined || stopped) return;
-    plan(Math.min(Date.parse(next.until) - edges.now().getTime(), LONGEST_SLEEP_MS));
+    plan(Math.min(Date.parse(next.until) - platform.now().getTime(), MAX_SLEEP_MS));
   }
 
   function plan(inMs: number): void {
     callOff();
-    callOff = timer(look, Math.max(1, inMs));
+    callOff = timer(check, Math.max(1, inMs));
   }
 
-  function look(): void {
-    lookAgain().catch((error: unknown) => {
+  function check(): void {
+    checkAgain().catch((error: unknown) => {
       log.error({ err: error }, 'looking for requests that were set aside failed');
-      if (!stopped) plan(LONGEST_SLEEP_MS);
+      if (!stopped) plan(MAX_SLEEP_MS);
     });
   }
 
   // Another machine may have set it aside.
   const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'later-updated' && data.later !== null && data.later.until !== null) look();
+    if (type === 'later-updated' && data.later !== null && data.later.until !== null) check();
   });
-  await lookAgain();
+  await checkAgain();
   return {
     find: (name) => store.read.people.find(name),
     update: (name, patch) =>

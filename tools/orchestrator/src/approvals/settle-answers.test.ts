@@ -10,7 +10,7 @@ const r1 = RequestId.parse('r1');
 /** A session whose process died with an answer in its pipe. */
 async function setUp({ failing = false } = {}) {
   const session = await busyTestSession();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await allow(session);
   await write(session);
   await session.end();
@@ -94,9 +94,9 @@ it('refuses an unknown request, another stage’s, an open one, and an answer wh
   await expect(answers.dismiss(stageId, none, 'Bo')).rejects.toMatchObject({ code: 'unknown_request' });
   await expect(answers.retry(stageIdOf('S9'), r1, 'Bo')).rejects.toMatchObject({ code: 'unknown_request' });
   await session.begin();
-  await session.tell(asked('open'), asked('known'));
+  await session.emit(asked('open'), asked('known'));
   await allow(session, 'known');
-  await session.tell(echo(undefined, 'known'));
+  await session.emit(echo(undefined, 'known'));
   for (const id of ['open', 'known']) {
     const refused = answers.retry(stageId, RequestId.parse(id), 'Bo');
     await expect(refused).rejects.toMatchObject({ code: 'nothing_to_settle' });

@@ -5,7 +5,7 @@ import type { StoredRequest } from '../store/ports/requests-table.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { retryMessage } from './retry-message.ts';
 
-export interface LostAnswerParts {
+export interface LostAnswerDeps {
   store: Store;
   /** Sends Claude a message in this transaction, and resumes the session if it has ended. */
   sendText: (tx: Tx, stageId: StageId, text: string, actor: string) => Promise<SendMessageReply>;
@@ -31,7 +31,7 @@ interface Retried {
   message: SendMessageReply;
 }
 
-export function createLostAnswers({ store, sendText }: LostAnswerParts): LostAnswers {
+export function createLostAnswers({ store, sendText }: LostAnswerDeps): LostAnswers {
   async function settle(tx: Tx, decision: Decision, how: 'dismissed' | 'retried', by: string): Promise<Decision> {
     requireUnsettled(decision);
     const settled: Decision = { ...decision, settlement: { how, by, at: tx.now } };

@@ -14,13 +14,13 @@ const DAY = 24 * 60 * MINUTE;
 /** A session with an open request, in a project whose requests expire after ten minutes. */
 async function setUp() {
   const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
+  const test = await openTestStore(clocks.platform);
   const settings = { requestTimeoutMs: 10 * MINUTE };
   await test.store.transact((tx) => tx.projects.save(sampleProject({ settings })));
   const session = await busyTestSession({}, test);
   const expired: string[] = [];
   const start = async (expire = async ({ requestId }: { requestId: string }) => void expired.push(requestId)) => {
-    const limits = await startTimeLimits({ store: test.store, edges: clocks.edges, log: silent, expire });
+    const limits = await startTimeLimits({ store: test.store, platform: clocks.platform, log: silent, expire });
     onTestFinished(limits.stop);
     return limits;
   };
@@ -30,7 +30,7 @@ async function setUp() {
 it('denies once, when the time limit is reached, and not before', async () => {
   const { session, expired, start, pass } = await setUp();
   await start();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await pass(9 * MINUTE);
   expect(expired).toEqual([]);
   await pass(MINUTE);
@@ -42,9 +42,9 @@ it('denies once, when the time limit is reached, and not before', async () => {
 it.each([DAY, -DAY])('waits equally long when the wall clock jumps by %i ms', async (jumpMs) => {
   const { session, expired, start, pass, jump } = await setUp();
   await start();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   jump(jumpMs);
-  await session.tell(asked('r2', { toolUseId: 'toolu_2' }));
+  await session.emit(asked('r2', { toolUseId: 'toolu_2' }));
   await pass(9 * MINUTE);
   expect(expired).toEqual([]);
   await pass(MINUTE);
@@ -54,7 +54,7 @@ it.each([DAY, -DAY])('waits equally long when the wall clock jumps by %i ms', as
 it('counts the wait before a restart, and never waits longer than the limit after the clock jumps back', async () => {
   const { session, expired, start, pass } = await setUp();
   (await start()).stop();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await pass(4 * MINUTE);
   (await start()).stop();
   await start();
@@ -64,7 +64,7 @@ it('counts the wait before a restart, and never waits longer than the limit afte
   await vi.waitFor(() => expect(expired).toEqual(['r1']));
 
   const other = await setUp();
-  await other.session.tell(asked('r1'));
+  await other.session.emit(asked('r1'));
   other.jump(-DAY);
   await other.start();
   await other.pass(10 * MINUTE);
@@ -79,7 +79,7 @@ it('retries after the store fails, and gives up if somebody answered first', asy
     if (tries === 1) throw new Error('disk full');
     throw new Rejection('already_decided', 'too late');
   });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await pass(10 * MINUTE);
   await vi.waitFor(() => expect(tries).toBe(1));
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
@@ -98,7 +98,7 @@ it('leaves no timer behind when it is stopped during a check', async () => {
     await gate.promise;
     throw new Error('the store is closed');
   });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await pass(10 * MINUTE);
   await vi.waitFor(() => expect(isExpiring).toBe(true));
   limits.stop();

@@ -1,12 +1,12 @@
 import { isRequestEvent, type PendingRequest } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store } from '../store/store.ts';
 
-export interface TimeLimitParts {
+export interface TimeLimitDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   expire: (request: PendingRequest) => Promise<void>;
 }
@@ -21,7 +21,7 @@ const MAX_TIMER_MS = 2_147_483_647;
  * timer only says when to check again. The wait is measured with the monotonic clock, so a jump of the wall clock denies nothing.
  * The wait before a restart can only be computed from the wall clock.
  */
-export async function startTimeLimits({ store, edges, log, expire }: TimeLimitParts): Promise<{ stop: () => void }> {
+export async function startTimeLimits({ store, platform, log, expire }: TimeLimitDeps): Promise<{ stop: () => void }> {
   /** When each request expires, in `uptimeMs`, by stage and request. */
   const deadlines = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -30,7 +30,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
   async function checkDeadlines(): Promise<void> {
     const open = new Map((await store.read.requests.listOpen()).map((request) => [keyOf(request), request]));
     for (const [key, deadline] of deadlines) {
-      if (deadline > edges.uptimeMs()) continue;
+      if (deadline > platform.uptimeMs()) continue;
       const request = open.get(key);
       if (request === undefined) deadlines.delete(key);
       else await expireOne(request);
@@ -46,14 +46,14 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
       const isHeld = error instanceof Rejection && error.code === 'answer_held'; // it may still be taken back
       if (error instanceof Rejection && !isHeld) return; // somebody answered first
       if (!isHeld) log.error({ err: error, requestId: request.requestId }, 'denying an expired request failed');
-      deadlines.set(keyOf(request), edges.uptimeMs() + RETRY_MS);
+      deadlines.set(keyOf(request), platform.uptimeMs() + RETRY_MS);
     }
   }
 
   function schedule(): void {
     clearTimeout(timer);
     if (stopped || deadlines.size === 0) return;
-    const inMs = Math.max(0, Math.min(...deadlines.values()) - edges.uptimeMs());
+    const inMs = Math.max(0, Math.min(...deadlines.values()) - platform.uptimeMs());
     timer = setTimeout(
       () => {
         checkDeadlines().catch((error: unknown) => {
@@ -69,7 +69,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     if (request.expiresAt === null) return;
     const limitMs = Date.parse(request.expiresAt) - Date.parse(request.createdAt);
     const leftMs = Math.min(Math.max(0, limitMs - waitedMs), limitMs);
-    deadlines.set(keyOf(request), edges.uptimeMs() + leftMs);
+    deadlines.set(keyOf(request), platform.uptimeMs() + leftMs);
   }
 
   const unlisten = store.onEvent((event) => {
@@ -79,7 +79,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     } else if (event.type === 'approval-resolved') deadlines.delete(keyOf(event.data));
   });
   for (const request of await store.read.requests.listOpen()) {
-    add(request, edges.now().getTime() - Date.parse(request.createdAt));
+    add(request, platform.now().getTime() - Date.parse(request.createdAt));
   }
   schedule();
   return {

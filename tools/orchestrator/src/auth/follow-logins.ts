@@ -18,7 +18,7 @@ export const isListed = (record: LoginRecord | null): record is ListedRecord => 
 export const loginIdOf = (record: ListedRecord): string => (isPage(record) ? record.page : record.terminal).loginId;
 
 /** The logins of a store, and those in memory by the hash of their secret. */
-export interface LoginsKept {
+export interface SavedLogins {
   store: Store;
   listed: Map<string, ListedRecord>;
 }
@@ -27,7 +27,7 @@ export interface LoginsKept {
  * Follows logins that other machines make and end. Returns a function that takes a login from the store, unless one was ended
  * while it was read: what was read may be older than that. It resolves with the login, if it is one that people see listed.
  */
-export function followLogins({ store, listed }: LoginsKept, tokenSha256: string | null) {
+export function followLogins({ store, listed }: SavedLogins, tokenSha256: string | null) {
   let ended = 0;
   const has = (loginId: string) => listed.values().some((record) => loginIdOf(record) === loginId);
 

@@ -10,18 +10,18 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const refused = expect.objectContaining({ code: 'not_logged_in' });
 
 async function setUp() {
-  const { store, edges, events, file } = await openTestStore();
+  const { store, platform, events, file } = await openTestStore();
   const used: string[] = [];
-  const parts = {
+  const deps = {
     store,
-    edges,
+    platform,
     ownerName: 'Ada',
     tokenSha256: sha256('a token'),
     publicUrl: 'https://callboard.example.com',
   };
-  const logins = await createLogins({ ...parts, onCodeUsed: (hash) => used.push(hash) });
+  const logins = await createLogins({ ...deps, onCodeUsed: (hash) => used.push(hash) });
   const logIn = async () => logins.redeem({ code: await logins.createCode(), ...newBrowser() });
-  return { store, edges, parts, logins, logIn, used, events, file };
+  return { store, platform, parts: deps, logins, logIn, used, events, file };
 }
 
 it('exchanges a code for a login once and emits an event', async () => {
@@ -124,10 +124,10 @@ it('checks a credential without waiting for the store', async () => {
 
 it('keeps logins across a restart, without those that have ended', async () => {
   const { parts, logins, logIn } = await setUp();
-  const [kept, ended] = [await logIn(), await logIn()];
+  const [saved, ended] = [await logIn(), await logIn()];
   await logins.end(ended.login.loginId, 'Ben');
   const again = await createLogins(parts);
-  expect(again.check({ kind: 'page', secret: kept.secret })).toMatchObject({ loginId: kept.login.loginId });
+  expect(again.check({ kind: 'page', secret: saved.secret })).toMatchObject({ loginId: saved.login.loginId });
   expect(() => again.check({ kind: 'page', secret: ended.secret })).toThrow(refused);
 });
 
@@ -148,22 +148,22 @@ it('keeps a login valid when its end could not be stored, and throws', async () 
 });
 
 it('forgets an expired login when the store does, so that a clock set back does not revive it', async () => {
-  const { store, edges, logins, logIn } = await setUp();
+  const { store, platform, logins, logIn } = await setUp();
   const { secret, login } = await logIn();
   const later = new Date(Date.parse(login.expiresAt) + 1_000);
   await store.transact(async (tx) => {
     await tx.clock.advance(later.toISOString(), 0); // begins now
-    await tx.clock.advance(later.toISOString(), later.getTime() - edges.now().getTime() + 60_000);
+    await tx.clock.advance(later.toISOString(), later.getTime() - platform.now().getTime() + 60_000);
   });
   await logins.createCode();
   expect(() => logins.check({ kind: 'page', secret })).toThrow(refused);
 });
 
 it('invites one more browser of the same person, once, for an hour', async () => {
-  const { logins, edges } = await setUp();
+  const { logins, platform } = await setUp();
   const { code, expiresAt, publicUrl } = await logins.invite('Grace');
   expect(publicUrl).toBe('https://callboard.example.com');
-  const validMs = Date.parse(expiresAt) - edges.now().getTime();
+  const validMs = Date.parse(expiresAt) - platform.now().getTime();
   expect(Math.round(validMs / 60_000)).toBe(60);
   expect((await logins.redeem({ code, ...newBrowser() })).login.name).toBe('Grace');
   await expect(logins.redeem({ code, ...newBrowser() })).rejects.toMatchObject({ code: 'bad_login_link' });
@@ -244,9 +244,9 @@ it('does not take a login that is ended while it is read', async () => {
   });
   const other = await createLogins({ ...parts, store: withFields(parts.store, { read }) });
   const credential = { kind: 'page', secret } as const;
-  const looking = other.lookUp(credential);
+  const watching = other.lookUp(credential);
   await logins.end(login.loginId, 'Ada');
   slow.resolve();
-  await looking;
+  await watching;
   expect(() => other.check(credential)).toThrow(refused);
 });

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Actor, CommandInput, CommandReply, Credential, Login } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { LoginPage, LoginRecord } from '../store/login-records.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -9,16 +9,16 @@ import {
   isListed,
   isPage,
   type ListedRecord,
-  type LoginsKept,
   loginIdOf,
   type PageRecord,
+  type SavedLogins,
   type TerminalRecord,
 } from './follow-logins.ts';
 import { isProof, requirePageKey } from './page-proof.ts';
 
-export interface LoginsParts {
+export interface LoginsDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   /** The name of the person at this machine in the decision log. */
   ownerName: string;
   /** SHA-256, in hex, of an API token that never expires. */
@@ -138,7 +138,7 @@ const listOf = (records: readonly LoginRecord[], instant: string): Login[] =>
     .filter((one) => one.expiresAt > instant)
     .map(toLogin);
 
-function endLogin({ loginId, by }: { loginId: string; by: string }, { store, listed }: LoginsKept): Promise<Login> {
+function endLogin({ loginId, by }: { loginId: string; by: string }, { store, listed }: SavedLogins): Promise<Login> {
   return store.transact(async (tx) => {
     const found = await tx.logins.findById(loginId);
     if (!isListed(found) || !(await tx.logins.remove(found.secretHash))) {
@@ -154,7 +154,7 @@ function endLogin({ loginId, by }: { loginId: string; by: string }, { store, lis
 async function addToken(
   kind: 'token' | 'metrics',
   { person, name, expiresAt }: { person: string; name: string; expiresAt: string },
-  { store, listed }: LoginsKept,
+  { store, listed }: SavedLogins,
 ): Promise<string> {
   const secret = newSecret();
   await store.transact(async (tx) => {
@@ -174,8 +174,8 @@ async function addToken(
   return secret;
 }
 
-export async function createLogins(parts: LoginsParts): Promise<Logins> {
-  const { store, edges, ownerName, tokenSha256, publicUrl, onCodeUsed } = parts;
+export async function createLogins(deps: LoginsDeps): Promise<Logins> {
+  const { store, platform, ownerName, tokenSha256, publicUrl, onCodeUsed } = deps;
   /**
    * The browsers and terminals that are logged in, by the hash of their secret. Mirrors the store:
    * updated right after each commit that changes logins, and by the events of other machines.
@@ -183,10 +183,10 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const listed = new Map<string, ListedRecord>(
     (await store.read.logins.list()).filter(isListed).map((record) => [record.secretHash, record]),
   );
-  const kept = { store, listed };
-  const lookUp = followLogins(kept, tokenSha256);
-  const now = (): string => edges.now().toISOString();
-  const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
+  const saved = { store, listed };
+  const lookUp = followLogins(saved, tokenSha256);
+  const now = (): string => platform.now().toISOString();
+  const expiry = (ms: number): string => new Date(platform.now().getTime() + ms).toISOString();
   const isGoodCode = (found: LoginRecord | null) =>
     found?.kind === 'code' && (found.expiresAt === null || found.expiresAt > now());
 
@@ -222,9 +222,9 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   }
 
   return {
-    createTerminal: (name) => addToken('token', { person: ownerName, name, expiresAt: expiry(SESSION_MS) }, kept),
+    createTerminal: (name) => addToken('token', { person: ownerName, name, expiresAt: expiry(SESSION_MS) }, saved),
     createMetricsToken: (by) =>
-      addToken('metrics', { person: by, name: 'Metrics', expiresAt: expiry(METRICS_MS) }, kept),
+      addToken('metrics', { person: by, name: 'Metrics', expiresAt: expiry(METRICS_MS) }, saved),
     async requireMetricsToken(token) {
       const found = await lookUp(hash(token));
       if (found?.kind !== 'metrics' || found.expiresAt <= now()) throw new Rejection('not_logged_in', NO_METRICS_TOKEN);
@@ -254,6 +254,6 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       if (!good) throw new Rejection('page_not_known', PAGE_NOT_KNOWN);
     },
     list: async () => listOf(await store.read.logins.list(), now()),
-    end: (loginId, by) => endLogin({ loginId, by }, kept),
+    end: (loginId, by) => endLogin({ loginId, by }, saved),
   };
 }

@@ -3,10 +3,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../test-support/postgres.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { testQueue } from '../../test/support/test-queue.ts';
-import { asked, busyTestSession, read, type TestSession, type Told } from '../../test/support/test-session.ts';
+import { asked, busyTestSession, type Reported, read, type TestSession } from '../../test/support/test-session.ts';
 import { openTestStore, type StoreKind, silent, withFields } from '../../test/support/test-store.ts';
 import { changeSession } from '../domain/change-session.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import { createBudgetGate } from '../scheduler/budget-gate.ts';
 import { resumeDeferredWork } from '../sessions/resume-deferred-work.ts';
 import type { Store } from '../store/store.ts';
@@ -19,13 +19,13 @@ const DAY = 86_400_000;
 /** A session in a turn, with the budgets of its store. */
 async function setUp(kind?: StoreKind) {
   const clocks = setClocks(START);
-  const given = await openTestStore(clocks.edges, kind);
+  const given = await openTestStore(clocks.platform, kind);
   const session = await busyTestSession({}, given);
   const started: string[] = [];
   const on = (store: Store) => {
     const { sendTextIn, release } = testQueue(withFields(session, { store }));
     const start = async (stageId: string) => void started.push(stageId);
-    return createBudgets({ store, edges: clocks.edges, onChange: () => {}, start, sendTextIn, release });
+    return createBudgets({ store, platform: clocks.platform, onChange: () => {}, start, sendTextIn, release });
   };
   const scopes = {
     stage: { stageId: session.stageId },
@@ -38,12 +38,12 @@ async function setUp(kind?: StoreKind) {
 type Scene = Awaited<ReturnType<typeof setUp>>;
 
 /** A look at the budgets, as after a start of Callboard. @returns the stages that it interrupts, and whether a day has begun */
-async function look({ session: { store, edges } }: Scene) {
+async function check({ session: { store, platform } }: Scene) {
   const interrupted: string[] = [];
   let days = 0;
   const watch = startBudgetWatch({
     store,
-    edges,
+    platform,
     log: silent,
     onFigures: () => {},
     onDay: () => days++,
@@ -55,8 +55,8 @@ async function look({ session: { store, edges } }: Scene) {
 }
 
 /** The running turn has spent this so far. */
-async function spending({ store, stageId, tell }: TestSession, usd: number, tokens = 0): Promise<void> {
-  await tell({ type: 'used', tokens: { input: tokens, output: 0, cacheRead: 1e9, cacheCreation: 0 } });
+async function spending({ store, stageId, emit }: TestSession, usd: number, tokens = 0): Promise<void> {
+  await emit({ type: 'used', tokens: { input: tokens, output: 0, cacheRead: 1e9, cacheCreation: 0 } });
   await store.transact((tx) =>
     changeSession(tx, stageId, (change) => {
       const { turnUsage } = change.record;
@@ -65,7 +65,7 @@ async function spending({ store, stageId, tell }: TestSession, usd: number, toke
   );
 }
 
-const ended = (outcome: 'succeeded' | 'interrupted', costUsd: number, input = 0): Told => ({
+const ended = (outcome: 'succeeded' | 'interrupted', costUsd: number, input = 0): Reported => ({
   type: 'turn-ended',
   end: { outcome, message: null, durationMs: 5, costUsd, tokens: { input, output: 0, cacheRead: 0, cacheCreation: 0 } },
 });
@@ -79,7 +79,7 @@ async function columnOf({ store }: TestSession) {
 }
 
 /** What Claude was told after the first message. */
-const told = async ({ transcript }: TestSession) =>
+const reported = async ({ transcript }: TestSession) =>
   (await transcript()).flatMap((entry) => (entry.kind === 'user' ? [entry.text] : [])).slice(1);
 
 it('warns once at 80 %, also over a restart, and again after the budget was set anew', async () => {
@@ -87,19 +87,19 @@ it('warns once at 80 %, also over a restart, and again after the budget was set 
   const { session, budgets, scopes } = scene;
   await budgets.put({ scope: scopes.stage, usd: 1 });
   await spending(session, 0.79);
-  await look(scene);
+  await check(scene);
   expect(await texts(session, 'budget-near')).toEqual([]);
   await spending(session, 0.8);
-  const { interrupted, watch } = await look(scene);
+  const { interrupted, watch } = await check(scene);
   expect(await texts(session, 'budget-near')).toEqual([
     'The budget of this stage is nearly spent: $0.80 of $1.00. When it is spent, Callboard interrupts the turn.',
   ]);
   await spending(session, 0.9);
   await watch.drain();
-  await look(scene);
+  await check(scene);
   expect(await texts(session, 'budget-near')).toHaveLength(1);
   await budgets.put({ scope: scopes.stage, usd: 1.1 });
-  await look(scene);
+  await check(scene);
   expect(await texts(session, 'budget-near')).toHaveLength(2);
   expect(interrupted).toEqual([]);
 });
@@ -109,14 +109,14 @@ it('interrupts a turn at 100 %, says so once, and again interrupts after a kill 
   const { session, budgets, scopes } = scene;
   await budgets.put({ scope: scopes.project, tokens: 1_000 });
   await spending(session, 0, 1_200);
-  expect((await look(scene)).interrupted).toEqual([session.stageId]);
-  const words =
+  expect((await check(scene)).interrupted).toEqual([session.stageId]);
+  const text =
     'Budget spent: 1,200 of 1,000 tokens, 200 tokens over. It is the budget of this project, so Callboard interrupts the turn. Raise the budget, or continue once.';
-  expect(await texts(session, 'budget-spent')).toEqual([words]);
-  expect((await look(scene)).interrupted).toEqual([session.stageId]); // killed before the interrupt was sent
-  expect(await texts(session, 'budget-spent')).toEqual([words]);
-  await session.tell(ended('interrupted', 0.4, 1_200));
-  expect((await look(scene)).interrupted).toEqual([]);
+  expect(await texts(session, 'budget-spent')).toEqual([text]);
+  expect((await check(scene)).interrupted).toEqual([session.stageId]); // killed before the interrupt was sent
+  expect(await texts(session, 'budget-spent')).toEqual([text]);
+  await session.emit(ended('interrupted', 0.4, 1_200));
+  expect((await check(scene)).interrupted).toEqual([]);
   const spentBudget = { scope: scopes.project, unit: 'tokens', spent: 1_200, limit: 1_000 };
   expect(await session.record()).toMatchObject({ state: 'idle', spentBudget, costUsd: 0.4 });
   expect(await columnOf(session)).toBe('needs-you');
@@ -125,9 +125,9 @@ it('interrupts a turn at 100 %, says so once, and again interrupts after a kill 
 it('hears of a first budget, set here', async () => {
   const scene = await setUp();
   const { session, budgets, scopes } = scene;
-  const { interrupted, watch } = await look(scene);
+  const { interrupted, watch } = await check(scene);
   await budgets.put({ scope: scopes.project, tokens: 1_000 });
-  watch.nudge();
+  watch.schedule();
   await spending(session, 0, 1_200);
   await watch.drain();
   expect(interrupted).toEqual([session.stageId]);
@@ -138,7 +138,7 @@ it.skipIf(postgresLack !== '')(
   async () => {
     const scene = await setUp('PostgreSQL');
     const { session, given, on, scopes } = scene;
-    const { interrupted, watch } = await look(scene);
+    const { interrupted, watch } = await check(scene);
     const other = await given.openAgain();
     const heard = new Promise<void>((resolve) => onTestFinished(session.store.onForeignCommit(resolve)));
     await on(other).put({ scope: scopes.project, tokens: 1_000 });
@@ -154,12 +154,12 @@ it('leaves a turn alone that waits for a person, until Claude works on', async (
   const scene = await setUp();
   const { session, budgets, scopes } = scene;
   await budgets.put({ scope: scopes.day, usd: 1 });
-  await session.tell(asked('r1'));
-  const { watch, interrupted } = await look(scene);
+  await session.emit(asked('r1'));
+  const { watch, interrupted } = await check(scene);
   await spending(session, 2);
   await watch.drain();
   expect(interrupted).toEqual([]);
-  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await session.emit({ type: 'withdrawn', requestId: 'r1' });
   await watch.drain();
   expect(interrupted).toEqual([session.stageId]);
 });
@@ -167,7 +167,7 @@ it('leaves a turn alone that waits for a person, until Claude works on', async (
 it('keeps what is queued until the budget is raised, and then delivers it once', async () => {
   const scene = await setUp();
   const { session, budgets, scopes } = scene;
-  await session.tell(ended('succeeded', 2));
+  await session.emit(ended('succeeded', 2));
   await budgets.put({ scope: scopes.all, usd: 2 });
   const messageId = await session.enqueue('More');
   expect(await session.record()).toMatchObject({ state: 'idle', queued: 1, spentBudget: { spent: 2, limit: 2 } });
@@ -179,14 +179,14 @@ it('keeps what is queued until the budget is raised, and then delivers it once',
     resumeDeferredWork({
       store,
       log: silent,
-      outboxBell: createBell(),
+      outboxSignal: createSignal(),
       repeatIn: async () => {},
       resumeWith: async () => true,
     });
   await resume();
   await resume();
-  expect(await told(session)).toEqual(['More']);
-  await session.tell(read(messageId), ended('succeeded', 2.5));
+  expect(await reported(session)).toEqual(['More']);
+  await session.emit(read(messageId), ended('succeeded', 2.5));
   expect(await columnOf(session)).toBe('review');
 });
 
@@ -196,17 +196,17 @@ it('lets a person continue once: until the turn has ended', async () => {
   const { stageId } = session;
   await expect(budgets.continueBeyond(stageId, 'Ada')).rejects.toMatchObject({ code: 'no_spent_budget' });
   await budgets.put({ scope: scopes.stage, usd: 1 });
-  await session.tell(ended('interrupted', 1.5));
+  await session.emit(ended('interrupted', 1.5));
   await budgets.continueBeyond(stageId, 'Ada');
-  expect(await told(session)).toEqual([CONTINUE_MESSAGE]);
+  expect(await reported(session)).toEqual([CONTINUE_MESSAGE]);
   expect(await texts(session, 'beyond-budget')).toEqual([
     'Ada allowed the stage to go over the budget of this stage once ($1.50 of $1.00).',
   ]);
-  await session.tell({ type: 'turn-started', model: null, mode: null, messageIds: [] });
+  await session.emit({ type: 'turn-started', model: null, mode: null, messageIds: [] });
   await spending(session, 5);
-  expect((await look(scene)).interrupted).toEqual([]);
+  expect((await check(scene)).interrupted).toEqual([]);
   const row = (await session.outbox()).findLast(({ kind }) => kind === 'message');
-  await session.tell(read(row?.wireId ?? ''), ended('succeeded', 3));
+  await session.emit(read(row?.wireId ?? ''), ended('succeeded', 3));
   await session.enqueue('More');
   expect(await session.record()).toMatchObject({
     state: 'idle',
@@ -224,7 +224,7 @@ it('continues once, whatever is killed and when', async () => {
     const scene = await setUp();
     const { session, budgets, scopes, on, given } = scene;
     await session.enqueue('Waits');
-    await session.tell(ended('interrupted', 1.5)); // its queue is held
+    await session.emit(ended('interrupted', 1.5)); // its queue is held
     await budgets.put({ scope: scopes.stage, usd: 1 });
     let count = 0;
     const dying: Store = withFields(given.store, {
@@ -236,9 +236,9 @@ it('continues once, whatever is killed and when', async () => {
         }, options),
     });
     await expect(on(dying).continueBeyond(session.stageId, 'Ada')).rejects.toThrow('killed');
-    expect(await told(session)).toEqual([]);
+    expect(await reported(session)).toEqual([]);
     await budgets.continueBeyond(session.stageId, 'Ada');
-    expect(await told(session)).toEqual(['Waits']);
+    expect(await reported(session)).toEqual(['Waits']);
     expect(await session.queue()).toEqual([]);
   }
 });
@@ -249,8 +249,8 @@ it('counts what running turns have spent, in every scope that covers them, and n
   const other = await given.addStage();
   for (const scope of [...Object.values(scopes), { stageId: other }])
     await budgets.put({ scope, usd: 10, tokens: 99_000 });
-  await session.tell(ended('succeeded', 1));
-  await session.tell({ type: 'turn-started', model: null, mode: null, messageIds: [] });
+  await session.emit(ended('succeeded', 1));
+  await session.emit({ type: 'turn-started', model: null, mode: null, messageIds: [] });
   await spending(session, 0.5, 70);
   const spent = (await budgets.list()).map(({ scope, spent }) => [scope, spent.usd, spent.tokens]);
   expect(spent.toSorted()).toEqual(
@@ -268,13 +268,13 @@ it('begins the budget of a day anew with the next day, and lets go on what waite
   const scene = await setUp();
   const { session, budgets, scopes, jump } = scene;
   await budgets.put({ scope: scopes.day, usd: 2 });
-  await session.tell(ended('succeeded', 2));
+  await session.emit(ended('succeeded', 2));
   await session.enqueue('More');
   expect(await session.record()).toMatchObject({ spentBudget: { scope: { day: true } } });
-  const { watch, days } = await look(scene);
+  const { watch, days } = await check(scene);
   expect(days()).toBe(1);
   jump(DAY);
-  watch.nudge();
+  watch.schedule();
   await watch.drain();
   expect(days()).toBe(2);
   expect(await session.record()).toMatchObject({ spentBudget: null });
@@ -285,7 +285,7 @@ it('keeps covered stages from starting automatically', async () => {
   const { session, budgets, scopes, given } = await setUp();
   const stages = async () => boardView({ ...(await given.store.board()), warnings: [], paused: null }).stages;
   await given.addStage();
-  await session.tell(ended('succeeded', 2));
+  await session.emit(ended('succeeded', 2));
   const gated = async () => {
     const gate = await createBudgetGate(budgets.list)();
     return (await stages()).map((stage) => gate(stage, 0)?.reason ?? null);

@@ -4,21 +4,21 @@ import {
   CONTINUE_MESSAGE,
   type SendMessageReply,
   type StageId,
-  scopeWords,
-  spentWords,
+  scopeText,
+  spentText,
 } from '@callboard/contract';
 import { readBudgets, spentBudgetOf } from '../domain/budgets.ts';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { releaseStage } from '../domain/holds.ts';
 import { addNotice } from '../domain/session-change.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-export interface BudgetsParts {
+export interface BudgetsDeps {
   store: Store;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   /** Starts or resumes the stage beyond its budgets. */
   start: (stageId: StageId, actor: string) => Promise<void>;
   /** Sends a text in the caller's transaction. */
@@ -42,10 +42,10 @@ export interface Budgets {
   continueBeyond(stageId: StageId, actor: string): Promise<void>;
 }
 
-export function createBudgets(parts: BudgetsParts): Budgets {
-  const { store } = parts;
+export function createBudgets(deps: BudgetsDeps): Budgets {
+  const { store } = deps;
   return {
-    list: () => readBudgets(store.read, parts.edges.now().toISOString()),
+    list: () => readBudgets(store.read, deps.platform.now().toISOString()),
     async put({ scope, usd = null, tokens = null }) {
       await store.transact(async (tx) => {
         if ('stageId' in scope) await requireStage(tx, scope.stageId);
@@ -54,9 +54,9 @@ export function createBudgets(parts: BudgetsParts): Budgets {
         else await tx.budgets.save({ scope, usd, tokens, warnedFor: null });
         await showAgain(tx);
       });
-      parts.onChange();
+      deps.onChange();
     },
-    continueBeyond: (stageId, actor) => continueBeyond(parts, stageId, actor),
+    continueBeyond: (stageId, actor) => continueBeyond(deps, stageId, actor),
   };
 }
 
@@ -71,7 +71,7 @@ export async function showAgain(tx: Tx): Promise<void> {
   }
 }
 
-async function continueBeyond({ store, ...parts }: BudgetsParts, stageId: StageId, actor: string): Promise<void> {
+async function continueBeyond({ store, ...parts }: BudgetsDeps, stageId: StageId, actor: string): Promise<void> {
   const how = await store.transact(async (tx) => {
     await requireStage(tx, stageId);
     const budget = await spentBudgetOf(tx, stageId);
@@ -83,7 +83,7 @@ async function continueBeyond({ store, ...parts }: BudgetsParts, stageId: StageI
     const session = await tx.sessions.find(stageId);
     if (session === null || session.launchId === null) return 'start';
     const change = await openChange(tx, stageId);
-    const text = `${actor} allowed the stage to go over the budget ${scopeWords(budget.scope)} once (${spentWords(budget)}).`;
+    const text = `${actor} allowed the stage to go over the budget ${scopeText(budget.scope)} once (${spentText(budget)}).`;
     addNotice(change, tx.now, { level: 'info', code: 'beyond-budget', text });
     change.record = { ...change.record, beyondBudget: true, spentBudget: null };
     await saveChange(tx, change); // delivers what waits, unless the queue is held

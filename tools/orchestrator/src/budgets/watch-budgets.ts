@@ -4,24 +4,24 @@ import {
   type SessionSummary,
   type StageId,
   scopeKey,
-  scopeWords,
-  spentWords,
+  scopeText,
+  spentText,
 } from '@callboard/contract';
 import { noteInterrupted, readBudgets, spentBudgetOf } from '../domain/budgets.ts';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { addNotice } from '../domain/session-change.ts';
 import { localDay } from '../domain/spending.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { showAgain } from './budgets.ts';
 
-export interface BudgetWatchParts {
+export interface BudgetWatchDeps {
   store: Pick<Store, 'read' | 'transact' | 'onEvent' | 'onForeignCommit'>;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   log: Logger;
   /** Interrupts a running turn. */
   interrupt: (stageId: StageId, reason: string) => Promise<void>;
@@ -34,18 +34,18 @@ export interface BudgetWatchParts {
 /** Warns of budgets that are nearly spent, and interrupts turns that go beyond one. */
 export interface BudgetWatch {
   /** Requests another look. */
-  nudge(): void;
+  schedule(): void;
   /** Resolves when no look is under way or due. */
   drain(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** How often is looked whether a new day has begun, and again at turns that could not be interrupted. */
-const LOOK_MS = 30_000;
+const CHECK_INTERVAL_MS = 30_000;
 
 /** Looks at once, whenever a session reports what it has spent, and now and then. What it does is in the store before it happens. */
-export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
-  const { store, edges, log } = parts;
+export function startBudgetWatch(deps: BudgetWatchDeps): BudgetWatch {
+  const { store, platform, log } = deps;
   const figures = new Map<StageId, string>();
   /** Turns that were asked to end, until they have, or until the next look. */
   const interrupting = new Set<StageId>();
@@ -57,7 +57,7 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
   function interrupt(stageId: StageId): void {
     if (interrupting.has(stageId)) return;
     interrupting.add(stageId);
-    parts.interrupt(stageId, 'Its budget is spent.').catch((error: unknown) => {
+    deps.interrupt(stageId, 'Its budget is spent.').catch((error: unknown) => {
       if (error instanceof Rejection)
         log.info({ stageId, code: error.code }, 'a turn beyond its budget was not interrupted');
       else log.error({ err: error, stageId }, 'interrupting a turn beyond its budget failed');
@@ -65,7 +65,7 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
   }
 
   async function pass(): Promise<void> {
-    const now = edges.now();
+    const now = platform.now();
     if (noneAt === changes) return;
     const before = changes;
     if ((await store.read.budgets.list()).length === 0) {
@@ -75,17 +75,17 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
     if (localDay(now) !== day) {
       day = localDay(now);
       await store.transact(showAgain);
-      parts.onDay();
+      deps.onDay();
     }
     for (const budget of await readBudgets(store.read, now.toISOString()))
-      await warn(parts, budget, periodOf(budget, now));
+      await warn(deps, budget, periodOf(budget, now));
     for (const session of (await store.read.sessions.list()).filter(mayBeOver)) {
       if (await store.transact((tx) => isOver(tx, session.stageId))) interrupt(session.stageId);
     }
-    parts.onFigures();
+    deps.onFigures();
   }
 
-  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'looking at the budgets failed'));
+  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'looking at the budgets failed'));
   const unlisten = store.onEvent(({ type, data }) => {
     if (type === 'stage-removed') figures.delete(data.stageId);
     if (type !== 'session-updated') return;
@@ -93,22 +93,22 @@ export function startBudgetWatch(parts: BudgetWatchParts): BudgetWatch {
     const figure = figureOf(data);
     if (figures.get(data.stageId) === figure) return;
     figures.set(data.stageId, figure);
-    passes.nudge();
+    passes.schedule();
   });
-  const nudge = () => {
+  const schedule = () => {
     changes += 1;
-    passes.nudge();
+    passes.schedule();
   };
   const unlistenForeign = store.onForeignCommit(() => {
     changes += 1; // another machine may have set one
   });
   const timer = setInterval(() => {
     interrupting.clear();
-    nudge();
-  }, LOOK_MS).unref();
-  nudge();
+    schedule();
+  }, CHECK_INTERVAL_MS).unref();
+  schedule();
   return {
-    nudge,
+    schedule,
     drain: passes.drain,
     stop() {
       unlisten();
@@ -145,7 +145,7 @@ async function isOver(tx: Tx, stageId: StageId): Promise<boolean> {
 const periodOf = ({ scope }: Budget, now: Date): string => ('day' in scope ? localDay(now) : 'all');
 
 /** Warns once for each period: in the transcript of a stage that has a budget. The board and the cards read the figures themselves. */
-async function warn({ store }: BudgetWatchParts, budget: Budget, period: string): Promise<void> {
+async function warn({ store }: BudgetWatchDeps, budget: Budget, period: string): Promise<void> {
   const { scope } = budget;
   const near = nearLimit(budget);
   if (near === null) return;
@@ -154,7 +154,7 @@ async function warn({ store }: BudgetWatchParts, budget: Budget, period: string)
     if (record === undefined || record.warnedFor === period) return;
     await tx.budgets.save({ ...record, warnedFor: period });
     if (!('stageId' in scope) || (await tx.sessions.find(scope.stageId)) === null || near.spent >= near.limit) return;
-    const text = `The budget ${scopeWords(scope)} is nearly spent: ${spentWords(near)}. When it is spent, Callboard interrupts the turn.`;
+    const text = `The budget ${scopeText(scope)} is nearly spent: ${spentText(near)}. When it is spent, Callboard interrupts the turn.`;
     await changeSession(tx, scope.stageId, (change) =>
       addNotice(change, tx.now, { level: 'warning', code: 'budget-near', text }),
     );

@@ -5,7 +5,7 @@ import { until } from '../../../../test-support/until.ts';
 import { commandId, FAILED, settled, setUpChecks } from '../../test/support/test-checks.ts';
 import { turnEnded } from '../../test/support/test-session.ts';
 import { changeSession } from '../domain/change-session.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import { startChecks } from './checks.ts';
 
 const STORED = { due: 0, claimed: 1, running: 2, ended: 2, told: 3, passed: 3 } as const;
@@ -21,13 +21,13 @@ it.each(['due', 'claimed', 'running', 'ended', 'told', 'passed'] as const)(
         store,
         log: pino({ level: 'silent' }),
         maxParallel: 2,
-        outboxBell: createBell<StageId>(),
+        outboxSignal: createSignal<StageId>(),
         commands,
         resumeWith: async () => true,
         untilStored: (work) => (++writes <= STORED[moment] ? store.transact(work) : new Promise(() => undefined)),
       });
     }
-    await session.tell(turnEnded());
+    await session.emit(turnEnded());
     if (moment !== 'due') {
       const first = await running(1);
       await settled(session, 'running');
@@ -47,9 +47,9 @@ it.each(['due', 'claimed', 'running', 'ended', 'told', 'passed'] as const)(
     }
     await checks.drain();
     expect(started).toHaveLength(isOver ? before : before + 1);
-    const told = (await messages()).filter((text) => text.startsWith('The check of'));
+    const reported = (await messages()).filter((text) => text.startsWith('The check of'));
     const prompts = (await messages()).filter((text) => text.startsWith('Finish after'));
-    expect([told.length, prompts.length]).toEqual(moment === 'passed' ? [0, 1] : [1, 0]);
+    expect([reported.length, prompts.length]).toEqual(moment === 'passed' ? [0, 1] : [1, 0]);
     const states = (await checks.list(stageId)).map(({ state }) => state);
     const last = moment === 'passed' ? 'passed' : 'failed';
     expect(states).toEqual(moment === 'due' || isOver ? [last] : [last, 'interrupted']);
@@ -65,7 +65,7 @@ it('keeps its result if its output cannot be read, and while the store cannot be
     store,
     log: pino({ level: 'silent' }),
     maxParallel: 2,
-    outboxBell: createBell<StageId>(),
+    outboxSignal: createSignal<StageId>(),
     commands: { ...commands, tail: () => Promise.reject(new Error('EIO')) },
     resumeWith: async () => true,
     async untilStored(work) {
@@ -75,7 +75,7 @@ it('keeps its result if its output cannot be read, and while the store cannot be
     },
   });
   onTestFinished(checks.stop);
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   (await running(1)).end(FAILED);
   await until('the write that waits', async () => writes === 2);
   expect(await session.record()).toMatchObject({ check: { state: 'running' } });
@@ -86,7 +86,7 @@ it('keeps its result if its output cannot be read, and while the store cannot be
 
 it('drops a check that its session knows nothing of', async () => {
   const { session, store, stageId, start, running } = await setUpChecks();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   const [due] = await store.read.checks.listIn(['waiting']);
   if (due === undefined) throw new Error('nothing is due');
   await store.transact((tx) => tx.checks.save({ ...due, id: commandId(9) }));
@@ -98,7 +98,7 @@ it('drops a check that its session knows nothing of', async () => {
 
 it('is not run again for ever', async () => {
   const { session, store, start, stageId, columnNow } = await setUpChecks();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   for (let restart = 0; restart < 3; restart++) {
     const [run] = await store.read.checks.listIn(['waiting']);
     if (run === undefined) throw new Error('nothing is due');

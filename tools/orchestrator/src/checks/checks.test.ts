@@ -7,7 +7,7 @@ import { type CheckCommands, plainTail } from './run-check.ts';
 it('runs the check when the phase’s turn has ended, and begins the next phase when it passes', async () => {
   const { session, start, running, columnNow, messages } = await setUpChecks();
   await start();
-  expect(await session.tell(turnEnded())).toMatchObject({ state: 'busy', atGate: false, check: { state: 'waiting' } });
+  expect(await session.emit(turnEnded())).toMatchObject({ state: 'busy', atGate: false, check: { state: 'waiting' } });
   const command = await running(1);
   await settled(session, 'running');
   expect(command).toMatchObject({ command: 'npm test' });
@@ -22,14 +22,14 @@ it('runs the check when the phase’s turn has ended, and begins the next phase 
 it('sends each failure to Claude once, and needs a person when it has failed as often as it may', async () => {
   const { session, start, running, turn, messages, columnNow, outputs, state } = await setUpChecks();
   await start();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   outputs.set(commandId(1), '\u001b[31m1 test failed\u001b[0m\n```\n');
   (await running(1)).end(FAILED);
   await settled(session, 'failed');
   expect(await session.record()).toMatchObject({ state: 'busy', check: { failures: 1, attempts: 3 } });
-  const told = (await messages()).at(-1) ?? '';
-  expect(told).toContain('````text\n1 test failed\n```\n````');
-  expect(told).toContain('This command ended with exit code 1:\n\n````sh\nnpm test\n````');
+  const reported = (await messages()).at(-1) ?? '';
+  expect(reported).toContain('````text\n1 test failed\n```\n````');
+  expect(reported).toContain('This command ended with exit code 1:\n\n````sh\nnpm test\n````');
   await turn();
   (await running(2)).end({ state: 'timed-out', exitCode: null, reason: 'Too long.' });
   await settled(session, 'timed-out');
@@ -47,7 +47,7 @@ it('runs again, sends the failure once more, and gives all attempts again after 
   const { session, start, running, turn, messages, stageId, columnNow } = await setUpChecks(once);
   const checks = await start();
   await expect(checks.runAgain(stageId, 'Ada')).rejects.toMatchObject({ code: 'already_running' });
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   (await running(1)).end(FAILED);
   await until('a person', async () => (await columnNow()) === 'needs-you');
   await checks.runAgain(stageId, 'Ada');
@@ -79,7 +79,7 @@ it('runs again, sends the failure once more, and gives all attempts again after 
 it('lets a message wait for the result, and checks again after it', async () => {
   const { session, start, running, turn, messages } = await setUpChecks();
   await start();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   const first = await running(1);
   await session.enqueue('Also rename it');
   expect(await session.record()).toMatchObject({ queued: 1, check: { state: 'running' } });
@@ -95,7 +95,7 @@ it('lets a message wait for the result, and checks again after it', async () => 
 it('tells a failure before the messages that waited', async () => {
   const { session, start, running, turn, messages } = await setUpChecks();
   await start();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   const first = await running(1);
   await session.enqueue('Also rename it');
   first.end(FAILED);
@@ -111,7 +111,7 @@ it('stops for a person, who then decides', async () => {
   const { session, start, running, stageId, columnNow, state } = await setUpChecks();
   const checks = await start();
   expect(await checks.stopOf(stageId, 'Ada')).toBe(false);
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await running(1);
   await settled(session, 'running');
   expect(await checks.stopOf(stageId, 'Ada')).toBe(true);
@@ -126,7 +126,7 @@ it('needs a person when it cannot be run, and says why', async () => {
   const { session, start, commands, columnNow } = await setUpChecks();
   const broken: CheckCommands = { ...commands, start: () => Promise.reject(new Error('no shell')) };
   await start(broken);
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await settled(session, 'not-started');
   expect(await columnNow()).toBe('needs-you');
   expect((await session.transcript()).at(-1)).toMatchObject({
@@ -138,7 +138,7 @@ it('needs a person when it cannot be run, and says why', async () => {
 it('has no check after a turn that did not end well', async () => {
   const { session, start, started } = await setUpChecks();
   await start();
-  await session.tell(turnEnded('failed'));
+  await session.emit(turnEnded('failed'));
   expect(await session.record()).toMatchObject({ check: null });
   expect(started).toEqual([]);
 });
@@ -146,10 +146,10 @@ it('has no check after a turn that did not end well', async () => {
 it('stops with an alarm', async () => {
   const { session, start, running, state, columnNow } = await setUpChecks();
   await start();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await running(1);
   await settled(session, 'running');
-  await session.tell({ type: 'forged-line' });
+  await session.emit({ type: 'forged-line' });
   expect(await state()).toBe('stopped');
   expect(await columnNow()).toBe('needs-you');
 });
@@ -157,7 +157,7 @@ it('stops with an alarm', async () => {
 it('goes on with an ended process: its session is resumed for what follows', async () => {
   const { session, start, running, resumed } = await setUpChecks();
   await start();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   const command = await running(1);
   await session.end();
   expect(await session.record()).toMatchObject({ state: 'busy', launchId: null, lastTurn: { outcome: 'succeeded' } });
@@ -170,13 +170,13 @@ it('goes on with an ended process: its session is resumed for what follows', asy
 it('keeps the prompt and the result of each phase', async () => {
   const { session, start, running, stageId } = await setUpChecks();
   const checks = await start();
-  await session.tell({
+  await session.emit({
     type: 'block',
     apiMessageId: 'm',
     parentToolUseId: null,
     block: { kind: 'text', text: 'It is built.' },
   });
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   (await running(1)).end({});
   await until('the next phase', async () => (await session.record()).phaseIndex === 1);
   expect(await checks.phases(stageId)).toMatchObject([

@@ -5,11 +5,11 @@ import { endCheck, interruptCheck, runCheckAgain, sendFailureAgain } from '../do
 import { releaseStage } from '../domain/holds.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { settlePhase } from '../domain/settle-phase.ts';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { CheckRecord, MessageRow } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -33,10 +33,10 @@ export interface Checks {
   stop(): Promise<void>;
 }
 
-export interface ChecksParts {
+export interface ChecksDeps {
   store: Store;
   log: Logger;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
   commands: CheckCommands;
   /** How many run at once. */
   maxParallel: number;
@@ -47,8 +47,8 @@ export interface ChecksParts {
 }
 
 /** Settles the checks that ran when Callboard ended, and runs what is due from then on. */
-export async function startChecks(parts: ChecksParts): Promise<Checks> {
-  const { store, log, maxParallel } = parts;
+export async function startChecks(deps: ChecksDeps): Promise<Checks> {
+  const { store, log, maxParallel } = deps;
   const running = new Map<string, RunningCheck>();
   const all = new Set<Promise<void>>();
   /** A check that was stopped may still be ending when the next one of its stage is due. */
@@ -57,7 +57,7 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
 
   async function runOne({ id, stageId }: CheckRecord): Promise<void> {
     let run: CheckRecord | null = null;
-    await parts.untilStored(async (tx) => {
+    await deps.untilStored(async (tx) => {
       run = await claim(tx, stageId, id);
     });
     if (run !== null && !isStopping) await runClaimed(run);
@@ -65,12 +65,12 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
 
   async function runClaimed(run: CheckRecord): Promise<void> {
     const { id } = run;
-    const check = runCheck(parts.commands, run, (commandId) => parts.untilStored((tx) => link(tx, id, commandId)));
+    const check = runCheck(deps.commands, run, (commandId) => deps.untilStored((tx) => link(tx, id, commandId)));
     running.set(id, check);
     if ((await store.read.checks.find(id))?.state !== 'running') check.stop('its stage');
     const end = await check.ended;
     if (isStopping || end === null) return;
-    await parts.untilStored((tx) => settle(tx, parts, run, (change) => endCheck(tx, change, id, end)));
+    await deps.untilStored((tx) => settle(tx, deps, run, (change) => endCheck(tx, change, id, end)));
   }
 
   function begin(run: CheckRecord): void {
@@ -82,7 +82,7 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
         running.delete(run.id);
         begun.delete(run.id);
         all.delete(work);
-        passes.nudge();
+        passes.schedule();
       });
     all.add(work);
   }
@@ -98,17 +98,17 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
     }
   }
 
-  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'looking for due checks failed'));
+  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'looking for due checks failed'));
   for (const run of await store.read.checks.listIn(['running'])) {
-    await store.transact((tx) => settle(tx, parts, run, (change) => interruptCheck(tx, change, run)));
+    await store.transact((tx) => settle(tx, deps, run, (change) => interruptCheck(tx, change, run)));
   }
   const unlisten = store.onEvent(({ type, data }) => {
     if (type !== 'session-updated') return;
     const { check } = data;
-    if (check?.state === 'waiting') passes.nudge();
+    if (check?.state === 'waiting') passes.schedule();
     if (check?.state === 'stopped') running.get(check.checkId)?.stop('a person');
   });
-  passes.nudge();
+  passes.schedule();
 
   const drain = async (): Promise<void> => {
     do {
@@ -117,7 +117,7 @@ export async function startChecks(parts: ChecksParts): Promise<Checks> {
     } while (all.size > 0);
   };
   return {
-    ...createCheckCommands(parts),
+    ...createCheckCommands(deps),
     drain,
     async stop() {
       isStopping = true;
@@ -152,20 +152,18 @@ async function link(tx: Tx, id: string, commandId: string): Promise<void> {
 /** Changes the session of a check that has ended, and continues with what is queued then. */
 async function settle(
   tx: Tx,
-  parts: Pick<ChecksParts, 'outboxBell' | 'resumeWith'>,
+  deps: Pick<ChecksDeps, 'outboxSignal' | 'resumeWith'>,
   { stageId, id }: CheckRecord,
   work: (change: SessionChange) => Promise<void>,
 ): Promise<void> {
   const session = await tx.sessions.find(stageId);
   if (session === null || session.check?.checkId !== id) return;
-  await settlePhase(tx, parts, stageId, work);
+  await settlePhase(tx, deps, stageId, work);
 }
 
 /** What people do with checks. */
-function createCheckCommands(
-  parts: ChecksParts,
-): Pick<Checks, 'list' | 'phases' | 'runAgain' | 'sendAgain' | 'stopOf'> {
-  const { store, outboxBell, resumeWith } = parts;
+function createCheckCommands(deps: ChecksDeps): Pick<Checks, 'list' | 'phases' | 'runAgain' | 'sendAgain' | 'stopOf'> {
+  const { store, outboxSignal, resumeWith } = deps;
   return {
     async list(stageId) {
       await requireStage(store.read, stageId);
@@ -185,7 +183,7 @@ function createCheckCommands(
         await releaseStage(tx, stageId);
         const { launchId } = await changeSession(tx, stageId, (change) => sendFailureAgain(tx, change, actor));
         const [row] = launchId === null ? await tx.outbox.queueOf(stageId) : [];
-        if (row === undefined) tx.afterCommit(() => outboxBell.ring(stageId));
+        if (row === undefined) tx.afterCommit(() => outboxSignal.ring(stageId));
         else if (!(await resumeWith(tx, stageId, row))) throw new Rejection('disk_low', tx.diskPauseReason() ?? '');
       }),
     async stopOf(stageId, actor) {

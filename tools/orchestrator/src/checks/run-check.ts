@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { messageOf } from '@callboard/runtime/errors';
-import { LONGEST_OUTPUT } from '../domain/check-message.ts';
+import { MAX_OUTPUT_LENGTH } from '../domain/check-message.ts';
 import type { CheckEnd } from '../domain/end-check.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { CheckRecord } from '../store/records.ts';
@@ -46,7 +46,7 @@ export function runCheck(
   /** Its result counts even if nobody can read what it printed. */
   const outputOf = (id: string): Promise<string> =>
     commands
-      .tail({ id, stageId }, 4 * LONGEST_OUTPUT)
+      .tail({ id, stageId }, 4 * MAX_OUTPUT_LENGTH)
       .then(plainTail, (error: unknown) => `[The output cannot be read: ${messageOf(error)}]`);
 
   return {
@@ -69,7 +69,7 @@ export function plainTail(output: string): string {
   const lines = stripVTControlCharacters(output).replaceAll('\r\n', '\n').split('\n');
   const written = lines.map((line) => line.split('\r').findLast((part) => part !== '') ?? '');
   const text = written.join('\n').replace(CONTROLS, '').trimEnd();
-  if (text.length <= LONGEST_OUTPUT) return text;
-  const tail = text.slice(-LONGEST_OUTPUT);
+  if (text.length <= MAX_OUTPUT_LENGTH) return text;
+  const tail = text.slice(-MAX_OUTPUT_LENGTH);
   return `[...]\n${tail.slice(tail.indexOf('\n') + 1)}`;
 }

@@ -28,6 +28,6 @@ it.each([
   ],
   [{ source: 'config' }, { underRule: true, ranBy: 'other' }],
   [{ source: 'something new' }, { ranBy: 'other' }],
-])('tells what let a call run: %j', (permission, told) => {
-  expect(allowance(permission)).toEqual(told);
+])('tells what let a call run: %j', (permission, reported) => {
+  expect(allowance(permission)).toEqual(reported);
 });

@@ -131,7 +131,7 @@ const HookRan = z.object({
   }),
 });
 /** How many records of subagents are read for hooks: those that were written to last. */
-const MOST_SUBAGENTS = 32;
+const MAX_SUBAGENTS = 32;
 
 /**
  * Reads which hooks ran for which calls at the end of a conversation, its subagents included. The output of the CLI names the tool
@@ -162,7 +162,7 @@ async function subagentFiles(conversation: string): Promise<string[]> {
     const path = join(folder, name);
     return { path, at: (await stat(path)).mtimeMs };
   });
-  const newest = (await Promise.all(files)).toSorted((a, b) => b.at - a.at).slice(0, MOST_SUBAGENTS);
+  const newest = (await Promise.all(files)).toSorted((a, b) => b.at - a.at).slice(0, MAX_SUBAGENTS);
   return newest.map(({ path }) => path);
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { conversationFiles } from './conversation-file.ts';
 
 /** Where a conversation stood before a message. */
-export type ConversationPlace =
+export type ConversationLocation =
   /** `at`: the last line before it; null: nothing was said before. */
   | { kind: 'found'; at: string | null }
   /** This conversation does not have the message as the beginning of a turn. */
@@ -26,19 +26,19 @@ const Line = z.object({
  * @param env the environment that Claude Code gets
  * @throws when an existing record cannot be read
  */
-export async function placeBefore(
+export async function positionBefore(
   env: Readonly<Record<string, string>>,
   conversationId: string,
   messageId: string,
-): Promise<ConversationPlace> {
+): Promise<ConversationLocation> {
   for (const file of await conversationFiles(env, conversationId)) {
-    const place = await placeIn(file, messageId);
+    const place = await positionIn(file, messageId);
     if (place.kind !== 'unknown') return place;
   }
   return { kind: 'unknown' };
 }
 
-async function placeIn(file: string, messageId: string): Promise<ConversationPlace> {
+async function positionIn(file: string, messageId: string): Promise<ConversationLocation> {
   const parents = new Map<string, { parent: string | null; isSpoken: boolean }>();
   let found: string | null | undefined;
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {

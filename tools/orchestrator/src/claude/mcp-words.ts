@@ -17,7 +17,7 @@ const asFolder = (name: string): string => name.replaceAll(/[^a-zA-Z0-9]/g, '-')
 const Logged = z.object({ error: z.string().optional(), debug: z.string().optional(), sessionId: z.string() });
 const STDERR = /^(?:Server stderr|stderr of the stdio server before restarting it): (.*)$/s;
 /** The end of it is enough: an error comes last. */
-const LONGEST_WORDS = 1_000;
+const MAX_TEXT = 1_000;
 
 interface ServerOfSession {
   worktree: string;
@@ -30,7 +30,7 @@ interface ServerOfSession {
  * second later; null if nothing is known. Claude Code itself only says that the connection was closed.
  * @param env the environment that Claude Code gets
  */
-export async function mcpWords(
+export async function mcpText(
   env: Readonly<Record<string, string>>,
   { worktree, conversationId, name }: ServerOfSession,
 ): Promise<string | null> {
@@ -40,12 +40,12 @@ export async function mcpWords(
   const text = await readFile(join(folder, newest), 'utf8').catch(() => '');
   const said = text.split('\n').flatMap((line) => {
     const { data } = line.includes('stderr') ? Logged.safeParse(parseJson(line)) : { data: undefined };
-    const words = data?.sessionId === conversationId ? STDERR.exec(data.error ?? data.debug ?? '')?.[1] : undefined;
-    return words ?? [];
+    const text = data?.sessionId === conversationId ? STDERR.exec(data.error ?? data.debug ?? '')?.[1] : undefined;
+    return text ?? [];
   });
-  const words = stripVTControlCharacters(said.at(-1) ?? '')
+  const message = stripVTControlCharacters(said.at(-1) ?? '')
     .replaceAll(/(?![\n\t])\p{Cc}/gu, '')
     .trim();
-  if (words === '') return null;
-  return words.length > LONGEST_WORDS ? `… ${words.slice(-LONGEST_WORDS)}` : words;
+  if (message === '') return null;
+  return message.length > MAX_TEXT ? `… ${message.slice(-MAX_TEXT)}` : message;
 }

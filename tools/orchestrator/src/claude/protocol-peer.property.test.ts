@@ -50,7 +50,7 @@ it('handles every line once and in order, and gives every waiter the first reply
       const onLines = async (read: ReadLine[]) => void taken.push(...read);
       const peer = createProtocolPeer(printed(said.map(({ text }) => `${text}\n`).join(''), sizes), { onLines });
       const waiters = ['a', 'b', 'constructor', '__proto__', 'nobody'];
-      const told = waiters.map((waiter) =>
+      const reported = waiters.map((waiter) =>
         peer.reply(waiter, new AbortController().signal).then(
           ({ response }) => ({ response }),
           (error: Error & { code: string }) => (error.code === 'refused' ? { refused: error.message } : error.code),
@@ -67,7 +67,7 @@ it('handles every line once and in order, and gives every waiter the first reply
       for (const [index, waiter] of waiters.entries()) {
         const first = said.find((line) => line.id === waiter);
         const expected = first === undefined ? 'peer_closed' : { n: first.n };
-        const got = await told[index];
+        const got = await reported[index];
         if (typeof got === 'string') expect(got).toBe(expected);
         else if (got !== undefined && 'refused' in got) expect({ n: Number(got.refused) }).toEqual(expected);
         else expect(got?.response).toEqual(expected);

@@ -164,11 +164,11 @@ const NAMES_THE_LINE = new Set(['type', 'subtype', 'event']);
 const read = (line: unknown) => translate(parseFrame(JSON.stringify(line)));
 
 /** The paths of all fields within a value. */
-function placesIn(value: unknown, at: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+function pathsIn(value: unknown, at: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const place = [...at, Array.isArray(value) ? Number(key) : key];
-    return [place, ...placesIn(inner, place)];
+    return [place, ...pathsIn(inner, place)];
   });
 }
 
@@ -188,14 +188,14 @@ const CHANGES: Record<string, (parent: object, key: string) => void> = {
 };
 
 /** The line was shown raw, or refused so that the CLI does not wait. */
-const isTold = (event: AgentEvent) => event.type === 'notice' || event.type === 'asked-unknown';
+const wasReported = (event: AgentEvent) => event.type === 'notice' || event.type === 'asked-unknown';
 
 /** A `user` line with a text is a person's message, which has been in the transcript since it was sent to the launch. */
 const isPrompt = (place: readonly (string | number)[], change: string) =>
   place.join('.') === 'message.content' && change === 'a text';
 
 const cases = Object.entries(SEEN).flatMap(([what, { line, event }]) =>
-  placesIn(line)
+  pathsIn(line)
     .filter((place) => place.length > 1 || !NAMES_THE_LINE.has(String(place[0])))
     .flatMap((place) => Object.keys(CHANGES).map((change) => ({ what, line, event, place, change })))
     .filter(({ place, change }) => what !== 'the result of a tool' || !isPrompt(place, change)),
@@ -207,8 +207,8 @@ describe('with any one field of a line changed', () => {
       const apply = CHANGES[change];
       if (apply === undefined || event === null) continue;
       const events = read(changed(line, place, apply));
-      const kept = events.some((one) => one.type === event || isTold(one));
-      expect.soft(kept, `${place.join('.')} ${change}: ${JSON.stringify(events)}`).toBe(true);
+      const saved = events.some((one) => one.type === event || wasReported(one));
+      expect.soft(saved, `${place.join('.')} ${change}: ${JSON.stringify(events)}`).toBe(true);
     }
   });
 
@@ -222,13 +222,13 @@ describe('with any one field of a line changed', () => {
 
 describe('a line of a future version', () => {
   it.each(Object.entries(SEEN))('%s has the same meaning with additional keys, in another order', (_what, { line }) => {
-    const stranger = (value: unknown): unknown => {
-      if (Array.isArray(value)) return value.map(stranger);
+    const unattributed = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(unattributed);
       if (typeof value !== 'object' || value === null) return value;
-      const entries = Object.entries(value).map(([key, inner]) => [key, stranger(inner)] as const);
+      const entries = Object.entries(value).map(([key, inner]) => [key, unattributed(inner)] as const);
       return Object.fromEntries([['x_new', { nested: [1] }], ...entries.toReversed()]);
     };
-    const events = read(stranger(line));
+    const events = read(unattributed(line));
     expect(events.map(({ type }) => type)).toEqual(read(line).map(({ type }) => type));
     expect(events.some(({ type }) => type === 'notice')).toBe(read(line).some(({ type }) => type === 'notice'));
   });

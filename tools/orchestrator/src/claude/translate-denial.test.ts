@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { translate } from './translate.ts';
 import { parseFrame } from './wire/frames.ts';
 
-const told = (line: object) => translate(parseFrame(JSON.stringify(line)));
+const reported = (line: object) => translate(parseFrame(JSON.stringify(line)));
 /** A result of a call, as the CLI prints it (2.1.330). */
 const result = (content: string, meta?: object) =>
-  told({
+  reported({
     type: 'user',
     message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content, is_error: true }] },
     ...(meta !== undefined && { tool_result_meta: [{ id: 't1', ...meta }] }),
@@ -31,7 +31,7 @@ it.each([
 ])('takes a denial for %s to be by %s', (decision_reason_type, source) => {
   const line = { type: 'system', subtype: 'permission_denied', tool_name: 'Bash', tool_use_id: 't1' };
   const message = 'Denied in this mode. IMPORTANT: You *may* attempt to do it otherwise.';
-  expect(told({ ...line, decision_reason_type, message })).toEqual([
+  expect(reported({ ...line, decision_reason_type, message })).toEqual([
     denied(source, { toolName: 'Bash', reason: 'Denied in this mode.' }),
   ]);
 });
@@ -39,7 +39,7 @@ it.each([
 it('takes who denied it from the result of the call where no line of its own tells', () => {
   expect(result('<tool_use_error>It is denied.</tool_use_error>', rejected('config', 'rule'))).toMatchObject([
     denied('rule', { reason: 'It is denied.' }),
-    { type: 'tool-result', isTold: true },
+    { type: 'tool-result', wasReported: true },
   ]);
   expect(result('PreToolUse:Bash hook error: not here', rejected('hook', 'hook'))).toMatchObject([
     denied('hook', { denial: { source: 'hook', detail: 'PreToolUse:Bash' }, reason: 'not here' }),
@@ -59,12 +59,14 @@ it('takes what a person denied, and what merely failed, for no denial by Claude 
   expect(types(result('exit 1', { permission_decision: { decision: 'accept', source: 'config' } }))).toEqual([
     'tool-result',
   ]);
-  expect(result('exit 1')).not.toMatchObject([{ isTold: true }]);
+  expect(result('exit 1')).not.toMatchObject([{ wasReported: true }]);
 });
 
 it('keeps which calls the end of a turn says were denied', () => {
   const end = { type: 'result', subtype: 'success', is_error: false };
   const calls = [{ tool_name: 'Bash', tool_use_id: 't1', tool_input: {} }, 'nonsense'];
-  expect(told({ ...end, permission_denials: calls })).toMatchObject([{ type: 'turn-ended', end: { denied: ['t1'] } }]);
-  expect(told(end)).toMatchObject([{ end: { denied: [] } }]);
+  expect(reported({ ...end, permission_denials: calls })).toMatchObject([
+    { type: 'turn-ended', end: { denied: ['t1'] } },
+  ]);
+  expect(reported(end)).toMatchObject([{ end: { denied: [] } }]);
 });

@@ -58,7 +58,7 @@ function sourceIn(decided: Meta['permission_decision'], kind: string | undefined
 }
 
 /** Whether it is told what became of the call, so that nothing has to be guessed from the end of the turn. */
-export const isTold = (meta: Meta | undefined): boolean =>
+export const wasReported = (meta: Meta | undefined): boolean =>
   meta?.permission_decision !== undefined || meta?.non_execution_kind !== undefined;
 
 function reasonOf(text: string | undefined): string | null {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { translate } from './translate.ts';
 import { parseFrame } from './wire/frames.ts';
 
-const tell = (line: object) => translate(parseFrame(JSON.stringify(line)));
+const notify = (line: object) => translate(parseFrame(JSON.stringify(line)));
 const RESET = 1_795_486_327;
 const AT = new Date(RESET * 1000).toISOString();
 const WEEK = 1_795_824_727;
@@ -16,23 +16,23 @@ it('reads a warning as 2.1.330 prints it', () => {
     seven_day: { utilization: 0.41, resetsAt: WEEK, status: 'allowed' },
   };
   const info = { resetsAt: RESET, rateLimitType: 'five_hour', utilization: 0.93, isUsingOverage: false };
-  expect(tell(event({ ...info, status: 'allowed_warning', surpassedThreshold: 0.9, unifiedWindows: windows }))).toEqual(
-    [
-      {
-        type: 'usage-limits',
-        overall: { status: 'near', window: 'five_hour', resetsAt: AT, isUsingOverage: false },
-        windows: [
-          { name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: AT },
-          { name: 'seven_day', utilization: 0.41, status: 'allowed', resetsAt: WEEK_AT },
-        ],
-      },
-    ],
-  );
+  expect(
+    notify(event({ ...info, status: 'allowed_warning', surpassedThreshold: 0.9, unifiedWindows: windows })),
+  ).toEqual([
+    {
+      type: 'usage-limits',
+      overall: { status: 'near', window: 'five_hour', resetsAt: AT, isUsingOverage: false },
+      windows: [
+        { name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: AT },
+        { name: 'seven_day', utilization: 0.41, status: 'allowed', resetsAt: WEEK_AT },
+      ],
+    },
+  ]);
 });
 
 it('adds the limit of one model, which is no window of its own', () => {
-  const told = tell(event({ status: 'rejected', resetsAt: RESET, rateLimitType: 'seven_day_opus' }));
-  expect(told).toMatchObject([
+  const reported = notify(event({ status: 'rejected', resetsAt: RESET, rateLimitType: 'seven_day_opus' }));
+  expect(reported).toMatchObject([
     {
       overall: { status: 'reached', window: 'seven_day_opus' },
       windows: [{ name: 'seven_day_opus', utilization: null, status: 'reached', resetsAt: AT }],
@@ -45,13 +45,13 @@ it.each([
   ['no window', {}],
   ['windows of a future version', { unifiedWindows: { five_hour: { used: 1 } } }],
 ])('reads a refusal with %s', (_what, more) => {
-  expect(tell(event({ status: 'rejected', ...more }))).toMatchObject([
+  expect(notify(event({ status: 'rejected', ...more }))).toMatchObject([
     { type: 'usage-limits', overall: { status: 'reached', window: null, resetsAt: null }, windows: [] },
   ]);
 });
 
 it('shows a status that it does not know raw', () => {
-  expect(tell(event({ status: 'paused' }))).toMatchObject([{ type: 'notice', entry: { kind: 'unknown' } }]);
+  expect(notify(event({ status: 'paused' }))).toMatchObject([{ type: 'notice', entry: { kind: 'unknown' } }]);
 });
 
 const usage = (rate_limits: unknown) => ({
@@ -70,7 +70,7 @@ it('reads the windows of a reply to get_usage, in percent', () => {
     seven_day_opus: null,
     extra_usage: { is_enabled: true, utilization: 10 },
   };
-  expect(tell(usage(limits)).filter(({ type }) => type === 'usage-limits')).toEqual([
+  expect(notify(usage(limits)).filter(({ type }) => type === 'usage-limits')).toEqual([
     {
       type: 'usage-limits',
       overall: null,
@@ -80,18 +80,18 @@ it('reads the windows of a reply to get_usage, in percent', () => {
 });
 
 it('reads nothing of a reply without limits, as with an API key', () => {
-  expect(tell(usage(null)).filter(({ type }) => type === 'usage-limits')).toEqual([]);
+  expect(notify(usage(null)).filter(({ type }) => type === 'usage-limits')).toEqual([]);
 });
 
 const result = { type: 'result', subtype: 'success', is_error: true, result: 'You’ve hit your 5-hour limit' };
 
 it('tells a turn that a usage limit refused from any other failure', () => {
   const refused = { ...result, api_error_status: 429, api_error: 'usage_limit_reached', terminal_reason: 'api_error' };
-  expect(tell(refused)).toMatchObject([{ type: 'turn-ended', end: { outcome: 'failed', code: 'usage-limit' } }]);
-  const [other] = tell({ ...refused, api_error: 'rate_limit' });
+  expect(notify(refused)).toMatchObject([{ type: 'turn-ended', end: { outcome: 'failed', code: 'usage-limit' } }]);
+  const [other] = notify({ ...refused, api_error: 'rate_limit' });
   expect(other).not.toHaveProperty('end.code');
   const params = { rate_limit_info: { status: 'rejected', resetsAt: RESET, rateLimitType: 'five_hour' } };
-  expect(tell({ ...refused, api_error_params: params })).toMatchObject([
+  expect(notify({ ...refused, api_error_params: params })).toMatchObject([
     { end: { limit: { window: 'five_hour', resetsAt: AT } } },
   ]);
 });

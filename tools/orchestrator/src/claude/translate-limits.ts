@@ -14,15 +14,15 @@ const STATUS: Readonly<Record<z.infer<typeof RateLimitInfo>['status'], LimitStat
 export function limitsReported(info: z.infer<typeof RateLimitInfo>): AgentEvent {
   const status = STATUS[info.status];
   const { window, resetsAt } = refusalOf(info);
-  const windows = Object.entries(info.unifiedWindows).flatMap(([name, told]): LimitWindow[] =>
-    told === undefined
+  const windows = Object.entries(info.unifiedWindows).flatMap(([name, reported]): LimitWindow[] =>
+    reported === undefined
       ? []
       : [
           {
             name,
-            utilization: told.utilization,
-            resetsAt: told.resetsAt,
-            status: told.status === undefined ? null : STATUS[told.status],
+            utilization: reported.utilization,
+            resetsAt: reported.resetsAt,
+            status: reported.status === undefined ? null : STATUS[reported.status],
           },
         ],
   );

@@ -3,7 +3,7 @@ import type { AgentEvent } from '../agent/agent-event.ts';
 import * as control from './wire/control.ts';
 
 /** A description may be a page of instructions to the model; a list shows its beginning. */
-const LONGEST_DESCRIPTION = 200;
+const MAX_DESCRIPTION_LENGTH = 200;
 
 /** What the answer to `initialize` says of commands and models; nothing for any other answer. */
 export function offered(response: Record<string, unknown>): AgentEvent[] {
@@ -34,4 +34,4 @@ function modelChoice(model: (typeof control.Offer)['_output']['response']['model
 }
 
 const shortened = (text: string): string =>
-  text.length <= LONGEST_DESCRIPTION ? text : `${text.slice(0, LONGEST_DESCRIPTION - 1).trimEnd()}…`;
+  text.length <= MAX_DESCRIPTION_LENGTH ? text : `${text.slice(0, MAX_DESCRIPTION_LENGTH - 1).trimEnd()}…`;

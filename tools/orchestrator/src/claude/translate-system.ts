@@ -70,8 +70,8 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
       if (data === undefined) return [];
       const { task_id: taskId, run_id: runId, status, summary } = data;
       const isReported = status === 'completed' || status === 'failed';
-      const news: AgentEvent[] = summary === '' ? [] : [{ type: 'task-news', text: summary }];
-      return [...news, { type: 'task-ended', taskId, runId, isReported }];
+      const updates: AgentEvent[] = summary === '' ? [] : [{ type: 'task-news', text: summary }];
+      return [...updates, { type: 'task-ended', taskId, runId, isReported }];
     }
     case 'background_tasks_changed': {
       const { data } = wire.TasksChanged.safeParse(message);

@@ -2,7 +2,7 @@ import type { TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent } from '../agent/agent-event.ts';
 import { allowance } from './allowance.ts';
 import { sandboxFailure } from './sandbox/sandbox-failure.ts';
-import { deniedIn, isTold, stoppedCall } from './translate-denial.ts';
+import { deniedIn, stoppedCall, wasReported } from './translate-denial.ts';
 import { limitsInReply, limitsReported } from './translate-limits.ts';
 import { offered } from './translate-offer.ts';
 import { initialized, translateRequest } from './translate-request.ts';
@@ -31,7 +31,7 @@ export function translate(frame: Frame): AgentEvent[] {
         { type: 'response', requestId: frame.requestId, ok: frame.ok, response: frame.response },
       ];
     case 'garbage':
-      return [...replyToNobody(frame.text), shownRaw(frame.text)];
+      return [...unclaimedReply(frame.text), shownRaw(frame.text)];
     case 'cut-off':
       return [
         notice(
@@ -49,10 +49,10 @@ export function translate(frame: Frame): AgentEvent[] {
 }
 
 /** Such a reply is no frame, since it has no id that could be waited for. */
-function replyToNobody(text: string): AgentEvent[] {
+function unclaimedReply(text: string): AgentEvent[] {
   if (!text.includes('control_response')) return [];
   try {
-    return control.ReplyToNobody.safeParse(JSON.parse(text)).success ? [{ type: 'reply-to-nobody' }] : [];
+    return control.UnclaimedReply.safeParse(JSON.parse(text)).success ? [{ type: 'reply-to-nobody' }] : [];
   } catch {
     return [];
   }
@@ -231,23 +231,23 @@ function translateUser({
         ...allowance(permission),
         ...(wire.LeftSandbox.safeParse(tool_use_result).success && { leftSandbox: true as const }),
         ...stoppedCall(meta, text),
-        ...(isTold(meta) && { isTold: true as const }),
+        ...(wasReported(meta) && { wasReported: true as const }),
       },
     ];
   });
-  return parent_tool_use_id == null ? [...results, ...todoNews(tool_use_result)] : results;
+  return parent_tool_use_id == null ? [...results, ...todoUpdate(tool_use_result)] : results;
 }
 
-function todoNews(result: unknown): AgentEvent[] {
+function todoUpdate(result: unknown): AgentEvent[] {
   const one = wire.TaskResult.safeParse(result);
   if (one.success) {
     const { id, subject: content } = one.data.task;
-    return [{ type: 'todos', news: { kind: 'added', todo: { id, content, status: 'pending' } } }];
+    return [{ type: 'todos', updates: { kind: 'added', todo: { id, content, status: 'pending' } } }];
   }
   const all = wire.TaskListResult.safeParse(result);
   if (!all.success) return [];
   const todos = all.data.tasks.map(({ id, subject: content, status }) => ({ id, content, status }));
-  return [{ type: 'todos', news: { kind: 'all', todos } }];
+  return [{ type: 'todos', updates: { kind: 'all', todos } }];
 }
 
 function textOf(content: string | { type: string; text?: unknown }[] | undefined): string {
@@ -257,18 +257,18 @@ function textOf(content: string | { type: string; text?: unknown }[] | undefined
 }
 
 /** What is told of a stream event: most lines are such, and only these say something. */
-const TOLD: ReadonlySet<unknown> = new Set(['content_block_start', 'content_block_delta', 'message_delta']);
+const REPORTED: ReadonlySet<unknown> = new Set(['content_block_start', 'content_block_delta', 'message_delta']);
 
 /** One that is not understood is no loss: its text follows as a whole. */
 function streamed(message: Record<string, unknown>): AgentEvent[] {
   const { event } = message;
-  if (typeof event !== 'object' || event === null || !('type' in event) || !TOLD.has(event.type)) return [];
+  if (typeof event !== 'object' || event === null || !('type' in event) || !REPORTED.has(event.type)) return [];
   const parsed = wire.StreamEvent.safeParse(message);
   return parsed.success ? translateStreamEvent(parsed.data) : [];
 }
 
-function translateStreamEvent(told: Parsed<typeof wire.StreamEvent>): AgentEvent[] {
-  const { event, api_message_id, parent_tool_use_id } = told;
+function translateStreamEvent(reported: Parsed<typeof wire.StreamEvent>): AgentEvent[] {
+  const { event, api_message_id, parent_tool_use_id } = reported;
   const { type, index, delta, usage, content_block: block } = event;
   if (type === 'message_delta' && usage !== undefined) return [{ type: 'used', tokens: tokensOf(usage) }];
   if (type === 'content_block_start' && block?.type === 'tool_use' && block.name !== undefined)

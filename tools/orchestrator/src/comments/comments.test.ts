@@ -22,7 +22,7 @@ async function setUp() {
   const path = await lab.repository('shop');
   await lab.commit(path, 'old.txt', text(TEN));
   const given = await openTestStore();
-  const { store, edges } = given;
+  const { store, platform } = given;
   const project = sampleProject({ path });
   await store.transact((tx) => tx.projects.save(project));
   const worktrees = createWorktrees({ dataDir: join(lab.folder, 'data'), env: lab.env });
@@ -30,11 +30,11 @@ async function setUp() {
   const session = await busyTestSession({ worktree, projectId: project.id }, given);
   const { stageId } = session;
   const messages = testQueue(session);
-  const comments = createComments({ store, edges, worktrees, messages });
+  const comments = createComments({ store, platform, worktrees, messages });
   const onDiff = createCommentFollower({ store, worktrees, followLines });
   const files = createWorktreeFiles({ store, worktrees, onDiff });
   const write = (name: string, lines: readonly string[]) => writeFile(join(worktree.path, name), text(lines));
-  const look = () => files.diff(stageId, {});
+  const check = () => files.diff(stageId, {});
   const add = (line: number, fields: object = {}) =>
     comments.add(stageId, { path: 'old.txt', side: 'new', line, text: `About ${line}`, ...fields }, 'Ada');
   const list = () => comments.list(stageId, 'Ada');
@@ -51,7 +51,7 @@ async function setUp() {
     comments,
     files,
     write,
-    look,
+    check,
     add,
     list,
     states,
@@ -80,7 +80,7 @@ it('keeps drafts for their author alone, with the lines that they are about', as
 });
 
 it('adds a repeated comment once, and refuses lines that are not there', async () => {
-  const { comments, add, list, look, write } = await setUp();
+  const { comments, add, list, check, write } = await setUp();
   const id = CommentId.parse(randomUUID());
   const first = await add(1, { commentId: id });
   expect(await add(2, { commentId: id })).toEqual(first);
@@ -89,34 +89,34 @@ it('adds a repeated comment once, and refuses lines that are not there', async (
     await expect(add(1, wrong)).rejects.toMatchObject({ code: 'bad_request' });
   await expect(add(1, { tree: 'f'.repeat(40) })).rejects.toMatchObject({ code: 'head_moved' });
   await expect(comments.list('STAGE-99' as StageId, 'Ada')).rejects.toMatchObject({ code: 'unknown_stage' });
-  const { base, tree } = await look();
+  const { base, tree } = await check();
   await write('old.txt', ['only one']);
   expect(await add(7, { base, tree })).toMatchObject({ quote: 'line 7' }); // as it was shown
 });
 
 it('follows the code, marks what has changed, and finds lines again that come back', async () => {
-  const { write, look, add, place, worktree } = await setUp();
+  const { write, check, add, place, worktree } = await setUp();
   await add(5, { endLine: 6 });
   await add(2, { side: 'old' });
   await write('old.txt', ['above', 'above', ...TEN]);
-  await look();
+  await check();
   expect(await place()).toEqual(['old.txt 7-8', 'old.txt 2-2']);
   await write('old.txt', ['above', ...TEN.with(5, 'changed')]);
-  await look();
+  await check();
   expect(await place()).toEqual(['old.txt 6-7 moved', 'old.txt 2-2']);
   await write('old.txt', TEN);
-  await look();
+  await check();
   expect(await place()).toEqual(['old.txt 5-6', 'old.txt 2-2']);
   await rename(join(worktree.path, 'old.txt'), join(worktree.path, 'new.txt'));
-  await look();
+  await check();
   expect(await place()).toEqual(['new.txt 5-6', 'new.txt 2-2']);
   await rm(join(worktree.path, 'new.txt'));
-  await look();
+  await check();
   expect((await place())[0]).toMatch(/5-6 moved$/);
 });
 
 it('sends all drafts of a person as one message, and says when a turn has answered it', async () => {
-  const { session, stageId, comments, add, states, write, look } = await setUp();
+  const { session, stageId, comments, add, states, write, check } = await setUp();
   await add(1);
   await add(3, { side: 'old' });
   await comments.add(stageId, { path: 'old.txt', side: 'new', line: 9, text: "Bo's own" }, 'Bo');
@@ -136,14 +136,14 @@ it('sends all drafts of a person as one message, and says when a turn has answer
     code: 'comment_sent',
   });
 
-  await session.tell(turnEnded()); // that of the prompt: only now is the message given to Claude
+  await session.emit(turnEnded()); // that of the prompt: only now is the message given to Claude
   expect(await states()).toEqual(['sent', 'sent']);
-  await session.tell(read(message.messageId), turnEnded('failed'));
+  await session.emit(read(message.messageId), turnEnded('failed'));
   expect(await states()).toEqual(['sent', 'sent']);
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   expect(await states()).toEqual(['answered', 'answered']);
   await write('old.txt', ['mended', ...TEN.slice(1)]);
-  await look();
+  await check();
   expect(await states()).toEqual(['outdated', 'answered']);
   expect(await comments.list(stageId, 'Bo')).toHaveLength(3);
 });
@@ -164,10 +164,10 @@ it('returns comments to the drafts if their message leaves the queue unsent', as
 
 it('follows a message that an interrupt has taken back', async () => {
   const { session, stageId, comments, add, list } = await setUp();
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await add(1);
   const { message } = await comments.send(stageId, undefined, 'Ada');
-  await session.tell({ type: 'message-progress', messageId: message.messageId, progress: 'cancelled' });
+  await session.emit({ type: 'message-progress', messageId: message.messageId, progress: 'cancelled' });
   const [queued] = await session.queue();
   expect(queued?.messageId).not.toBe(message.messageId);
   expect(await list()).toMatchObject([{ state: 'sent', messageId: queued?.messageId }]);

@@ -7,8 +7,8 @@ import {
   type SentComments,
   type StageId,
 } from '@callboard/contract';
-import { tellComments } from '../domain/review-comments.ts';
-import type { Edges } from '../lib/edges.ts';
+import { sendComments } from '../domain/review-comments.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import type { CommentRecord } from '../store/records.ts';
@@ -39,15 +39,15 @@ export interface Comments {
   send(stageId: StageId, ids: readonly CommentId[] | undefined, person: string): Promise<SentComments>;
 }
 
-interface CommentsParts {
+interface CommentsDeps {
   store: Store;
-  edges: Pick<Edges, 'newWireId'>;
+  platform: Pick<Platform, 'newWireId'>;
   worktrees: Pick<Worktrees, 'diff' | 'withContents'>;
   messages: Pick<MessageQueue, 'requireResumable' | 'sendTextIn'>;
 }
 
-export function createComments({ store, edges, worktrees, messages }: CommentsParts): Comments {
-  async function placeOf(stageId: StageId, wanted: NewComment) {
+export function createComments({ store, platform, worktrees, messages }: CommentsDeps): Comments {
+  async function locationOf(stageId: StageId, wanted: NewComment) {
     const stage = await requireStage(store.read, stageId);
     const project = await requireProject(store.read, stage.projectId);
     const { worktree } = stage;
@@ -66,10 +66,10 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
     },
 
     async add(stageId, wanted, person) {
-      const id = wanted.commentId ?? CommentId.parse(edges.newWireId());
+      const id = wanted.commentId ?? CommentId.parse(platform.newWireId());
       const known = await store.read.comments.find(stageId, id);
       if (known !== null) return shown(known, person);
-      const { version, quote } = await placeOf(stageId, wanted);
+      const { version, quote } = await locationOf(stageId, wanted);
       const { path, side, line, endLine = line, text } = wanted;
       return store.transact(async (tx) => {
         await requireStage(tx, stageId);
@@ -97,7 +97,7 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
           answeredAt: null,
         };
         await tx.comments.save(comment);
-        await tellComments(tx, stageId);
+        await sendComments(tx, stageId);
         return shown(comment, person);
       });
     },
@@ -106,7 +106,7 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
       store.transact(async (tx) => {
         const comment = { ...(await requireDraft(tx, stageId, commentId, person)), text };
         await tx.comments.save(comment);
-        await tellComments(tx, stageId);
+        await sendComments(tx, stageId);
         return shown(comment, person);
       }),
 
@@ -114,7 +114,7 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
       store.transact(async (tx) => {
         const comment = await requireDraft(tx, stageId, commentId, person);
         await tx.comments.remove(stageId, commentId);
-        await tellComments(tx, stageId);
+        await sendComments(tx, stageId);
         return shown(comment, person);
       }),
 
@@ -127,7 +127,7 @@ export function createComments({ store, edges, worktrees, messages }: CommentsPa
 
 async function send(
   tx: Tx,
-  messages: CommentsParts['messages'],
+  messages: CommentsDeps['messages'],
   { stageId, ids, person }: { stageId: StageId; ids: readonly CommentId[] | undefined; person: string },
 ): Promise<SentComments> {
   await requireStage(tx, stageId);
@@ -143,17 +143,17 @@ async function send(
   }
   for (const comment of chosen) requireOpen(comment, person);
   const text = reviewMessage(inFileOrder(chosen));
-  if (text.length > LONGEST_MESSAGE) {
+  if (text.length > MAX_MESSAGE_LENGTH) {
     throw new Rejection('bad_request', 'These comments are too long for one message. Choose fewer, or shorten them.');
   }
   const message = await messages.sendTextIn(tx, stageId, text, person);
   const sent = chosen.map((one) => ({ ...one, sentAt: tx.now, sentBy: person, messageId: message.messageId }));
   for (const comment of sent) await tx.comments.save(comment);
-  await tellComments(tx, stageId);
+  await sendComments(tx, stageId);
   return { message, comments: sent.map((one) => shown(one, person)) };
 }
 
-const LONGEST_MESSAGE = 200_000;
+const MAX_MESSAGE_LENGTH = 200_000;
 
 function pick(all: readonly CommentRecord[], ids: readonly CommentId[]): CommentRecord[] {
   return [...new Set(ids)].map((id) => all.find((one) => one.id === id) ?? unknown(id));

@@ -1,5 +1,5 @@
 import type { StageDiff, StageId } from '@callboard/contract';
-import { tellComments } from '../domain/review-comments.ts';
+import { sendComments } from '../domain/review-comments.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { CommentRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -7,23 +7,23 @@ import type { Contents } from '../worktrees/contents.ts';
 import type { LineHunk, LineRange } from '../worktrees/line-hunks.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
-interface FollowParts {
+interface FollowDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'withContents'>;
   /** Where lines are after a change. */
   followLines: (hunks: readonly LineHunk[], range: LineRange) => LineRange & { hasMoved: boolean };
 }
 
-type Place = Pick<CommentRecord, 'path' | 'line' | 'endLine' | 'version' | 'hasMoved'>;
+type Location = Pick<CommentRecord, 'path' | 'line' | 'endLine' | 'version' | 'hasMoved'>;
 
 /**
  * Returns what lets the comments of a stage follow the code whenever somebody looks at its changes: their lines stay those that
  * the person meant, and changed ones are marked.
  */
-export function createCommentFollower({ store, worktrees, followLines }: FollowParts) {
+export function createCommentFollower({ store, worktrees, followLines }: FollowDeps) {
   const exclusively = createKeyedMutex();
 
-  async function placesIn(contents: Contents, diff: StageDiff, comments: readonly CommentRecord[]) {
+  async function pathsIn(contents: Contents, diff: StageDiff, comments: readonly CommentRecord[]) {
     const known = new Map<string, LineHunk[] | null>();
     const hunks = async (from: string, to: string) => {
       const key = `${from} ${to}`;
@@ -31,20 +31,20 @@ export function createCommentFollower({ store, worktrees, followLines }: FollowP
       known.set(key, found);
       return found;
     };
-    const places = new Map<string, Place>();
+    const places = new Map<string, Location>();
     for (const comment of comments) {
       const { path, version } = await fileNow(contents, diff, comment);
       if (path === comment.path && version === comment.version) continue;
-      places.set(comment.id, { ...(await placeIn(comment, version, hunks)), path });
+      places.set(comment.id, { ...(await positionIn(comment, version, hunks)), path });
     }
     return places;
   }
 
-  async function placeIn(
+  async function positionIn(
     comment: CommentRecord,
     version: string,
     hunks: (from: string, to: string) => Promise<LineHunk[] | null>,
-  ): Promise<Omit<Place, 'path'>> {
+  ): Promise<Omit<Location, 'path'>> {
     const { origin, line, endLine } = comment;
     if (version === origin.version) return { ...origin, hasMoved: false };
     const changes = version === '' || origin.version === '' ? null : await hunks(origin.version, version);
@@ -58,7 +58,7 @@ export function createCommentFollower({ store, worktrees, followLines }: FollowP
     if (worktree === null) return;
     await exclusively(stageId, async () => {
       const comments = await store.read.comments.listOf(stageId);
-      const places = await worktrees.withContents(worktree, (contents) => placesIn(contents, diff, comments));
+      const places = await worktrees.withContents(worktree, (contents) => pathsIn(contents, diff, comments));
       if (places.size === 0) return;
       await store.transact(
         async (tx) => {
@@ -66,7 +66,7 @@ export function createCommentFollower({ store, worktrees, followLines }: FollowP
             const place = places.get(comment.id);
             if (place !== undefined) await tx.comments.save({ ...comment, ...place });
           }
-          await tellComments(tx, stageId);
+          await sendComments(tx, stageId);
         },
         { sync: 'later' },
       );

@@ -31,7 +31,7 @@ export async function linesAt(
 type Placed = Omit<ReviewFinding, 'endLine'> & Pick<CommentRecord, 'endLine' | 'version' | 'quote'>;
 
 /** Finds the lines of findings in the changes that Claude was given. What names lines that are not there keeps its words, with why. */
-export function placeFindings(
+export function pathFindingsOf(
   worktrees: Pick<Worktrees, 'withContents'>,
   worktree: Worktree,
   diff: StageDiff,

@@ -11,13 +11,13 @@ export function reviewMessage(comments: readonly Sent[]): string {
       : `Please address these ${comments.length} comments on your changes.`;
   const parts = comments.map((comment, at) => {
     const number = comments.length === 1 ? '' : `${at + 1}. `;
-    return `${number}${placeWords(comment)}\n${fenced(comment.quote)}\n${comment.text.trim()}`;
+    return `${number}${locationText(comment)}\n${fenced(comment.quote)}\n${comment.text.trim()}`;
   });
   return [lead, ...parts].join('\n\n').toWellFormed();
 }
 
 /** Names the file and the lines, and the version of the file if that is not the present one. */
-function placeWords({ path, side, line, endLine, hasMoved, isFinding }: Sent): string {
+function locationText({ path, side, line, endLine, hasMoved, isFinding }: Sent): string {
   const lines = line === endLine ? `line ${line}` : `lines ${line} to ${endLine}`;
   const remarks = [
     ...(side === 'old' ? ['in the version before your changes'] : []),
@@ -27,16 +27,16 @@ function placeWords({ path, side, line, endLine, hasMoved, isFinding }: Sent): s
   return `${path}, ${lines}${remarks.length === 0 ? '' : ` (${remarks.join('; ')})`}:`;
 }
 
-const MOST_LINES = 40;
-const MOST_CHARACTERS = 8_000;
+const MAX_LINES = 40;
+const MAX_CHARACTERS = 8_000;
 
 /** Returns the quote of lines. Of many lines, the first and the last ones; a very long line is cut. */
 export function quoteOf(lines: readonly string[]): string {
-  const left = lines.length - MOST_LINES;
-  const kept =
-    left <= 0 ? lines : [...lines.slice(0, MOST_LINES - 10), `[${left} lines left out]`, ...lines.slice(-10)];
-  const each = Math.floor(MOST_CHARACTERS / Math.max(1, kept.length));
-  const total = kept.reduce((sum, line) => sum + line.length, 0);
-  if (total <= MOST_CHARACTERS) return kept.join('\n');
-  return kept.map((line) => (line.length > each ? `${line.slice(0, each)}…` : line)).join('\n');
+  const left = lines.length - MAX_LINES;
+  const saved =
+    left <= 0 ? lines : [...lines.slice(0, MAX_LINES - 10), `[${left} lines left out]`, ...lines.slice(-10)];
+  const each = Math.floor(MAX_CHARACTERS / Math.max(1, saved.length));
+  const total = saved.reduce((sum, line) => sum + line.length, 0);
+  if (total <= MAX_CHARACTERS) return saved.join('\n');
+  return saved.map((line) => (line.length > each ? `${line.slice(0, each)}…` : line)).join('\n');
 }

@@ -1,13 +1,13 @@
 import { join, sep } from 'node:path';
 import type { MachineId, Project, Stage } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
-import type { Places } from '../machines/places.ts';
+import type { Locations } from '../machines/places.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-interface AdoptParts {
+interface AdoptDeps {
   store: Store;
-  places: Places;
+  places: Locations;
   here: MachineId;
   dataDir: string;
 }
@@ -18,7 +18,7 @@ interface AdoptParts {
  * projects. Another machine may have the same data directory, and start first: it has neither the folder of a launch that may still
  * run nor the worktree of one that has ended.
  */
-export async function adoptStore({ store, places, here, dataDir }: AdoptParts): Promise<void> {
+export async function adoptStore({ store, places, here, dataDir }: AdoptDeps): Promise<void> {
   const projects = new Map((await store.read.projects.list()).map((project) => [project.id, project]));
   const place = async (project: Project) => {
     if (!(await pathExists(join(project.path, '.git')))) return;
@@ -27,11 +27,11 @@ export async function adoptStore({ store, places, here, dataDir }: AdoptParts): 
       await tx.emit({ type: 'project-updated', data: { projectId: project.id, project } });
     });
   };
-  const placed = new Set((await store.read.projectPlaces.list()).map(({ projectId }) => projectId));
+  const placed = new Set((await store.read.projectLocations.list()).map(({ projectId }) => projectId));
   for (const project of projects.values()) if (!placed.has(project.id)) await place(project);
 
   const placedHere = new Set(
-    (await store.read.projectPlaces.list()).flatMap(({ projectId, machineId }) =>
+    (await store.read.projectLocations.list()).flatMap(({ projectId, machineId }) =>
       machineId === here ? projectId : [],
     ),
   );
@@ -59,7 +59,7 @@ export async function nameRemotes({
   store,
   places,
   remoteOf,
-}: Pick<AdoptParts, 'store' | 'places'> & { remoteOf: (root: string) => Promise<string | null> }): Promise<void> {
+}: Pick<AdoptDeps, 'store' | 'places'> & { remoteOf: (root: string) => Promise<string | null> }): Promise<void> {
   for (const project of await store.read.projects.list()) {
     if (places.remoteHere(project.id) !== null) continue;
     const remote = await remoteOf(project.path).catch(() => null); // the next start asks again

@@ -5,12 +5,12 @@ import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { Limits } from '../limits/limits.ts';
 import { startWaitClock } from '../limits/wait-clock.ts';
 import { createBudgetGate } from '../scheduler/budget-gate.ts';
-import { createHoldGate } from '../scheduler/hold-gate.ts';
+import { createPauseGate } from '../scheduler/hold-gate.ts';
 import { createLimitGate } from '../scheduler/limit-gate.ts';
 import { createMachineGate } from '../scheduler/machine-gate.ts';
 import { createMemoryGate } from '../scheduler/memory-gate.ts';
 import { startScheduler } from '../scheduler/scheduler.ts';
-import type { StartHolds } from '../scheduler/start-gates.ts';
+import type { StartDelays } from '../scheduler/start-gates.ts';
 import { startChangeCounts } from '../sessions/watch/change-counts.ts';
 import { startIdleWatch } from '../sessions/watch/idle-watch.ts';
 import { createPlaceholderWatch } from '../sessions/watch/placeholder-watch.ts';
@@ -24,67 +24,67 @@ import type { Storage } from './open-storage.ts';
 import type { RunningSessions } from './run-sessions.ts';
 import type { StartContext } from './start-context.ts';
 
-type AutomationParts = Storage &
+type AutomationDeps = Storage &
   Repositories &
   RunningSessions & {
     login: LoginWatch;
     imports: StageImports;
     usageLimits: Limits;
     budgets: Budgets;
-    startHolds: StartHolds;
+    startHolds: StartDelays;
     membership: Membership | null;
     /** See `MachineStores.all`. */
     all: Store;
   };
 
 /** The work that Callboard does unasked. */
-export async function startAutomation({ config, log, edges, limits, life }: StartContext, parts: AutomationParts) {
-  const { store, membership, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = parts;
+export async function startAutomation({ config, log, platform, limits, life }: StartContext, deps: AutomationDeps) {
+  const { store, membership, disk, worktrees, sessions, lowPriorityWork, login, onDiff } = deps;
   const waits = await startWaitClock({
     store,
-    edges,
-    lookMs: limits.limitLookMs,
-    onDue: () => scheduler.nudge(),
+    platform,
+    checkIntervalMs: limits.limitCheckIntervalMs,
+    onDue: () => scheduler.schedule(),
   });
   life.onStop('waits for usage limits', waits.stop);
   const mayStart = () =>
     disk.diskPauseReason() === null && !isClaudeAway(login.state()) && membership?.lease.isHeld() !== false;
   const scheduler = startScheduler({
     // A stage that nobody has claimed concerns every machine.
-    store: { board: store.board, onEvent: parts.all.onEvent },
+    store: { board: store.board, onEvent: deps.all.onEvent },
     log,
     maxParallel: config.maxParallel,
     mayStart,
     gates: [
       ...(membership === null ? [] : [createMachineGate(membership.machines)]),
-      createHoldGate({ store }),
-      createLimitGate({ store, edges }),
-      createBudgetGate(parts.budgets.list),
-      createMemoryGate({ store, edges }),
+      createPauseGate({ store }),
+      createLimitGate({ store, platform }),
+      createBudgetGate(deps.budgets.list),
+      createMemoryGate({ store, platform }),
     ],
-    holds: parts.startHolds,
+    holds: deps.startHolds,
     start: (id) => sessions.start(id, null),
-    waits: { isDue: waits.isDue, goOn: parts.usageLimits.goOn },
-    deferred: { list: sessions.listDeferred, goOn: sessions.resumeDeferred },
+    waits: { isDue: waits.isDue, resume: deps.usageLimits.resume },
+    deferred: { list: sessions.listDeferred, resume: sessions.resumeDeferred },
   });
   life.onStop('scheduler', scheduler.stop);
-  const lookForPlaceholders = createPlaceholderWatch({ store, worktrees });
+  const findPlaceholders = createPlaceholderWatch({ store, worktrees });
   const changeCounts = await startChangeCounts({
     store,
     worktrees,
     lowPriorityWork,
     async onDiff(stageId, diff) {
       await onDiff(stageId, diff);
-      await lookForPlaceholders(stageId);
+      await findPlaceholders(stageId);
     },
   });
   life.onStop('change counts', changeCounts);
-  const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
+  const idleWatch = startIdleWatch({ store, platform, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
   life.onStop('idle watch', idleWatch.stop);
   const silenceWatch = startSilenceWatch({
     store,
     log,
-    lookMs: limits.watchdogLookMs,
+    checkIntervalMs: limits.watchdogCheckIntervalMs,
     running: sessions.executors,
     onSilent: sessions.resync,
     silenceMs: config.attentionAfterMinutes * 60_000,
@@ -95,8 +95,8 @@ export async function startAutomation({ config, log, edges, limits, life }: Star
     startStageFolders({
       store,
       log,
-      imports: parts.imports,
-      home: parts.env.HOME ?? homedir(),
+      imports: deps.imports,
+      home: deps.env.HOME ?? homedir(),
       mayWatch: membership?.places.isFirst,
     }),
   );

@@ -1,21 +1,21 @@
 import { isWorking, type SessionSummary, type StageId } from '@callboard/contract';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
-import { type ExecutionParts, executeForeign } from '../gateway/execute-command.ts';
-import type { Bell } from '../lib/bell.ts';
+import { type ExecutionDeps, executeForeign } from '../gateway/execute-command.ts';
+import type { Signal } from '../lib/bell.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Store } from '../store/store.ts';
 import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
 
-interface BeginParts {
+interface BeginDeps {
   own: Store;
-  execution: ExecutionParts;
+  execution: ExecutionDeps;
   sessions: Pick<Sessions, 'executors'>;
-  scheduler: Pick<Scheduler, 'nudge'>;
+  scheduler: Pick<Scheduler, 'schedule'>;
   mayStart: () => boolean;
   claude: Pick<ClaudeWatch, 'program'>;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
 }
 
 /** How long a change of the workload waits for others before it is reported. */
@@ -35,14 +35,10 @@ function createWorkload() {
 }
 
 /** Lets this machine work for the others: it reports its room, executes their commands, and goes on whenever it has its lease again. */
-export function beginMembership(
-  { config, life }: StartContext,
-  membership: Membership | null,
-  parts: BeginParts,
-): void {
+export function beginMembership({ config, life }: StartContext, membership: Membership | null, deps: BeginDeps): void {
   if (membership === null) return;
   const { lease, relay, machines, reportWith } = membership;
-  const { own, execution, sessions, scheduler, mayStart, claude, outboxBell } = parts;
+  const { own, execution, sessions, scheduler, mayStart, claude, outboxSignal } = deps;
   reportWith(async () => {
     const working = (await own.read.sessions.list()).filter(({ state }) => isWorking(state)).length;
     const freeSlots = mayStart() ? Math.max(0, config.maxParallel - working) : 0;
@@ -61,11 +57,11 @@ export function beginMembership(
   const unlisten = [
     () => clearTimeout(timer),
     lease.onRegained(() => {
-      for (const { launch } of sessions.executors()) outboxBell.ring(launch.stageId);
-      scheduler.nudge();
+      for (const { launch } of sessions.executors()) outboxSignal.ring(launch.stageId);
+      scheduler.schedule();
     }),
     own.onEvent(({ type, data }) => {
-      if (type === 'machine-updated') scheduler.nudge();
+      if (type === 'machine-updated') scheduler.schedule();
       if (type === 'session-updated' && workload.has(data)) soon();
     }),
   ];
@@ -73,5 +69,5 @@ export function beginMembership(
     for (const stop of unlisten) stop();
   });
   relay.serve((command) => executeForeign(execution, command));
-  void lease.renew().then(() => own.transact((tx) => machines.tell(tx, machines.here)).catch(() => undefined)); // with its room
+  void lease.renew().then(() => own.transact((tx) => machines.notify(tx, machines.here)).catch(() => undefined)); // with its room
 }

@@ -6,9 +6,9 @@ import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { StartHolds } from '../scheduler/start-gates.ts';
+import type { StartDelays } from '../scheduler/start-gates.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
-import { isStorageFailure, wordsWithHope } from '../store/storage-failure.ts';
+import { isStorageFailure, textWithOutlook } from '../store/storage-failure.ts';
 
 /** Where the notices come from. */
 export interface NoticeSources {
@@ -16,15 +16,15 @@ export interface NoticeSources {
   sandbox: Pick<SandboxWatch, 'support'>;
   login: Pick<LoginWatch, 'state'>;
   disk: Pick<DiskWatch, 'diskPauseReason'>;
-  writes: Pick<WriteWatch, 'trouble'>;
-  reAttaching: Pick<ReAttaching, 'trouble'>;
-  startHolds: Pick<StartHolds, 'current'>;
+  writes: Pick<WriteWatch, 'storageError'>;
+  reAttaching: Pick<ReAttaching, 'storageError'>;
+  startHolds: Pick<StartDelays, 'current'>;
   budgets: Pick<Budgets, 'list'>;
 }
 
 /** Returns the notices of the board: its warnings, why nothing is started, what holds automatic starts, the budgets, whether the sandbox works, and whether Claude Code can work. */
 export const boardNotices = (machine: NoticeSources): Promise<BoardNotices> =>
-  noticesWith(machine, machine.budgets.list, machine.writes.trouble);
+  noticesWith(machine, machine.budgets.list, machine.writes.storageError);
 
 /**
  * Returns a function that passes on the notices of the board. A failing store is told even if it can write again before
@@ -47,13 +47,13 @@ export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: 
     return budgets ?? [];
   };
   return (): void => {
-    const trouble = machine.writes.trouble();
+    const storageError = machine.writes.storageError();
     last = last
       .then(() =>
         noticesWith(
           machine,
-          () => readBudgets(trouble === null),
-          () => trouble,
+          () => readBudgets(storageError === null),
+          () => storageError,
         ),
       )
       .then(onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
@@ -63,14 +63,14 @@ export function createNoticeTeller(machine: NoticeSources, onNotices: (notices: 
 async function noticesWith(
   machine: NoticeSources,
   readBudgets: Budgets['list'],
-  troubleOfWrites: WriteWatch['trouble'],
+  storageErrorOfWrites: WriteWatch['storageError'],
 ): Promise<BoardNotices> {
   const { claude, sandbox, login, disk, reAttaching, startHolds } = machine;
   const warnings = await claude.warnings();
   const budgets = await readBudgets();
-  const trouble = troubleOfWrites(); // after the wait, as everything below: the newest state
-  const ofStore = trouble === null ? null : `${NOTHING_STORED}${wordsWithHope(trouble)}`;
-  const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
+  const storageError = storageErrorOfWrites(); // after the wait, as everything below: the newest state
+  const ofStore = storageError === null ? null : `${NOTHING_STORED}${textWithOutlook(storageError)}`;
+  const ofCallboard = [ofStore, reAttaching.storageError()].filter((text) => text !== null);
   const paused = disk.diskPauseReason();
   return {
     warnings: [...ofCallboard, ...warnings],

@@ -12,12 +12,12 @@ import type { StartContext } from './start-context.ts';
 
 /** Builds what completes stages, after storing what became of merges that a crash interrupted. */
 export async function completeStages(
-  { log, edges, life }: StartContext,
+  { log, platform, life }: StartContext,
   parts: { store: Store; worktrees: Worktrees; sessions: Sessions; cleanUp: CleanUp; receipts: Receipts },
 ): Promise<StageCompletion> {
   const { store, worktrees, sessions, cleanUp, receipts } = parts;
   const endings = createStageEndings({ store, onDone: cleanUp.afterDone });
-  const intents = createMergeIntents({ store, worktrees, endings, edges, log, hasProcessWith });
+  const intents = createMergeIntents({ store, worktrees, endings, platform, log, hasProcessWith });
   const { endIfIdle } = sessions;
   const receiptOf = async (stageId: StageId) => (await receipts.of(stageId)).markdown;
   const completion = createStageCompletion({ store, log, worktrees, intents, endings, endIfIdle, receiptOf });

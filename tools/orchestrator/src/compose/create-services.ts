@@ -1,20 +1,20 @@
 import type { StageId } from '@callboard/contract';
 import { type ApprovalService, createApprovalService } from '../approvals/approval-service.ts';
-import { startHeldAnswers } from '../approvals/held-answers.ts';
+import { startDelayedAnswers } from '../approvals/held-answers.ts';
 import { startPeople } from '../approvals/people.ts';
 import { createLostAnswers } from '../approvals/settle-answers.ts';
 import { startTimeLimits } from '../approvals/time-limits.ts';
 import { createLogins } from '../auth/logins.ts';
 import { ownerName } from '../auth/owner-name.ts';
-import { mcpWords } from '../claude/mcp-words.ts';
+import { mcpText } from '../claude/mcp-words.ts';
 import { findClaude } from '../claude/program/find-claude.ts';
 import { createComments } from '../comments/comments.ts';
 import { createViewed } from '../comments/viewed.ts';
 import { createConversations } from '../conversations/conversations.ts';
 import { startWriteWatch } from '../disk/write-watch.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
-import { startHolds } from '../holds/holds.ts';
-import type { Bell } from '../lib/bell.ts';
+import { startDelays } from '../holds/holds.ts';
+import type { Signal } from '../lib/bell.ts';
 import { createLimits } from '../limits/limits.ts';
 import { createDrafts } from '../messages/drafts.ts';
 import { createMessageQueue } from '../messages/message-queue.ts';
@@ -26,7 +26,7 @@ import { createSessionControls } from '../sessions/session-controls.ts';
 import { capabilitiesOf } from '../stages/capabilities.ts';
 import { createStageExports } from '../stages/export-stages.ts';
 import { createStageImports } from '../stages/import-stages.ts';
-import { createWorktreeMending } from '../stages/mend-worktree.ts';
+import { createWorktreeRepair } from '../stages/mend-worktree.ts';
 import { createProjects } from '../stages/projects.ts';
 import { createStageRemoval } from '../stages/remove-stage.ts';
 import { createStages } from '../stages/stages.ts';
@@ -35,7 +35,7 @@ import type { Trash } from '../trash/trash.ts';
 import { nameRemotes } from './adopt-store.ts';
 import { composeBudgets } from './budgets.ts';
 import { completeStages } from './complete-stages.ts';
-import { composeGoingBack } from './going-back.ts';
+import { composeRewind } from './going-back.ts';
 import type { Stores } from './join-machines.ts';
 import { composeRules } from './keep-rules.ts';
 import type { Repositories } from './open-repositories.ts';
@@ -44,55 +44,55 @@ import { runChecks } from './run-checks.ts';
 import type { RunningSessions } from './run-sessions.ts';
 import { runSideRuns } from './run-side-runs.ts';
 import { homeOf, type StartContext } from './start-context.ts';
-import { tellPeople } from './tell-people.ts';
+import { notifyPeople } from './tell-people.ts';
 
-type ServiceParts = Stores &
+type ServiceDeps = Stores &
   Repositories &
-  RunningSessions & { outboxBell: Bell<StageId>; trash: Trash; claude: ClaudeWatch };
+  RunningSessions & { outboxSignal: Signal<StageId>; trash: Trash; claude: ClaudeWatch };
 
 /** The services that people's commands use. */
 export async function createServices(
   context: StartContext,
-  parts: ServiceParts,
+  deps: ServiceDeps,
   { onCodeUsed }: { onCodeUsed?: (codeSha256: string) => void },
 ) {
-  const { config, log, edges, limits, life } = context;
-  const { all: store, own, membership, worktrees, trust, sessions, outboxBell, env, trash, onDiff } = parts;
+  const { config, log, platform, limits, life } = context;
+  const { all: store, own, membership, worktrees, trust, sessions, outboxSignal, env, trash, onDiff } = deps;
   const { confirmationMs, graces } = limits;
   const requireMachine = membership?.machines.requirePin;
-  const projects = await registerProjects(context, parts);
+  const projects = await registerProjects(context, deps);
   const { tokenSha256, publicUrl } = config;
   const logins = await createLogins({
     store,
-    edges,
+    platform,
     ownerName: ownerName(),
     tokenSha256,
     publicUrl,
     ...(onCodeUsed && { onCodeUsed }),
   });
   await trust.refreshAll();
-  const approvals = createApprovalService({ store, outboxBell, confirmationMs });
+  const approvals = createApprovalService({ store, outboxSignal, confirmationMs });
   const messages = createMessageQueue({
     store,
-    edges,
-    outboxBell,
+    platform,
+    outboxSignal,
     confirmationMs,
     resumeWith: sessions.resumeWith,
-    takeBackIfGone: parts.terminals.takeBackIfGone,
+    withdrawIfGone: deps.terminals.withdrawIfGone,
     endIfReplaced: createEndIfReplaced({ store, worktrees, sessions }),
     interrupt: sessions.interrupt,
     requireClaude: async () => void (await findClaude(config.claudePath, env.PATH)),
     onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt failed'),
   });
-  const { heldAnswers, people } = await watchRequests(context, parts, approvals);
-  const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
+  const { delayedAnswers, people } = await watchRequests(context, deps, approvals);
+  const writes = startWriteWatch({ store, log, retryMs: limits.diskCheckIntervalMs });
   life.onStop('write watch', writes.stop);
   const { interrupt, resumeReleased } = sessions;
-  const holds = startHolds({ store: own, log, interrupt, resumeReleased });
+  const holds = startDelays({ store: own, log, interrupt, resumeReleased });
   life.onStop('holds', holds.stop);
   const receipts = createReceipts({ store });
-  const completion = await completeStages(context, { ...parts, store: own, receipts });
-  const { ofProject: settingsOf, pipelinesFor } = parts.stageSettings;
+  const completion = await completeStages(context, { ...deps, store: own, receipts });
+  const { ofProject: settingsOf, pipelinesFor } = deps.stageSettings;
   const stages = createStages({
     store,
     worktrees,
@@ -104,30 +104,30 @@ export async function createServices(
   const leftovers = createLeftoverProcesses({
     store: own,
     graceMs: graces.signalMs,
-    onSurvivors: parts.survivors.add,
+    onSurvivors: deps.survivors.add,
   });
-  const checks = await runChecks(context, { ...parts, store: own });
-  const sideRuns = await runSideRuns(context, { ...parts, store: own });
-  const goingBack = await composeGoingBack(context, { ...parts, store: own, stages });
-  const pullRequests = await composePullRequests(context, { ...parts, store: own, messages, completion, receipts });
+  const checks = await runChecks(context, { ...deps, store: own });
+  const sideRuns = await runSideRuns(context, { ...deps, store: own });
+  const rewinding = await composeRewind(context, { ...deps, store: own, stages });
+  const pullRequests = await composePullRequests(context, { ...deps, store: own, messages, completion, receipts });
   return {
     projects,
     logins,
     approvals,
-    heldAnswers,
+    delayedAnswers,
     holds,
     people,
     messages,
     writes,
     stages,
-    ...(await tellPeople(context, { store, env, machines: membership?.machines ?? null })),
+    ...(await notifyPeople(context, { store, env, machines: membership?.machines ?? null })),
     completion,
     pullRequests,
     receipts,
     checks,
     sideRuns,
-    ...goingBack,
-    ...(await composeRules(context, { ...parts, store, own, messages })),
+    ...rewinding,
+    ...(await composeRules(context, { ...deps, store, own, messages })),
     ...composeBudgets(context, { store, own, sessions, messages, sideRuns }),
     removal: createStageRemoval({
       store,
@@ -135,19 +135,19 @@ export async function createServices(
       worktrees,
       trash,
       leftovers,
-      cleanUp: parts.cleanUp.beforeRemoval,
+      cleanUp: deps.cleanUp.beforeRemoval,
     }),
-    mending: createWorktreeMending({ ...parts, store: own, edges }),
+    repair: createWorktreeRepair({ ...deps, store: own, platform }),
     files: createWorktreeFiles({ store, worktrees, onDiff }),
-    comments: createComments({ store, edges, worktrees, messages }),
+    comments: createComments({ store, platform, worktrees, messages }),
     viewed: createViewed({ store }),
-    usageLimits: createLimits({ store, outboxBell, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
-    callers: watchCallers(context, parts),
+    usageLimits: createLimits({ store, outboxSignal, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
+    callers: watchCallers(context, deps),
     controls: createSessionControls({
       store,
-      outboxBell,
+      outboxSignal,
       ask: sessions.ask,
-      mcpWords: (server) => mcpWords(parts.claudeEnv, server),
+      mcpText: (server) => mcpText(deps.claudeEnv, server),
     }),
     leftovers,
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
@@ -155,7 +155,7 @@ export async function createServices(
       store,
       worktrees,
       stages,
-      env: parts.claudeEnv,
+      env: deps.claudeEnv,
       dataDir: config.dataDir,
     }),
     issues: composeIssues(context, { store, worktrees, env, stages }),
@@ -167,7 +167,7 @@ export async function createServices(
 }
 
 /** What sessions run, so that none of it acts as a person. */
-function watchCallers({ config, log, life }: StartContext, { own, sessions }: Pick<ServiceParts, 'own' | 'sessions'>) {
+function watchCallers({ config, log, life }: StartContext, { own, sessions }: Pick<ServiceDeps, 'own' | 'sessions'>) {
   const callers = createCallers({
     store: own,
     log,
@@ -187,7 +187,7 @@ function watchCallers({ config, log, life }: StartContext, { own, sessions }: Pi
 /** The projects, those of the configuration among them. */
 async function registerProjects(
   { config }: StartContext,
-  { all: store, own, membership, worktrees, env }: Pick<ServiceParts, keyof Stores | 'worktrees' | 'env'>,
+  { all: store, own, membership, worktrees, env }: Pick<ServiceDeps, keyof Stores | 'worktrees' | 'env'>,
 ) {
   const places = membership?.places;
   const requireMachine = membership?.machines.requirePin;
@@ -206,15 +206,21 @@ async function registerProjects(
 
 /** What happens to requests as time passes. */
 async function watchRequests(
-  { log, edges, limits, life }: StartContext,
-  { all: store, own, outboxBell }: Pick<ServiceParts, 'all' | 'own' | 'outboxBell'>,
+  { log, platform, limits, life }: StartContext,
+  { all: store, own, outboxSignal }: Pick<ServiceDeps, 'all' | 'own' | 'outboxSignal'>,
   approvals: ApprovalService,
 ) {
-  const timeLimits = await startTimeLimits({ store: own, edges, log, expire: approvals.expire });
+  const timeLimits = await startTimeLimits({ store: own, platform, log, expire: approvals.expire });
   life.onStop('time limits', timeLimits.stop);
-  const heldAnswers = await startHeldAnswers({ store: own, edges, log, outboxBell, holdMs: limits.answerHoldMs });
-  life.onStop('held answers', heldAnswers.stop);
-  const people = await startPeople({ store, edges, log });
+  const delayedAnswers = await startDelayedAnswers({
+    store: own,
+    platform,
+    log,
+    outboxSignal,
+    delayMs: limits.answerDelayMs,
+  });
+  life.onStop('held answers', delayedAnswers.stop);
+  const people = await startPeople({ store, platform, log });
   life.onStop('people', people.stop);
-  return { heldAnswers, people };
+  return { delayedAnswers, people };
 }

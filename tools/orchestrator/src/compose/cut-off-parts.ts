@@ -1,13 +1,13 @@
 import { dataDirLayout } from '../data-dir.ts';
 import { endWithoutStore } from '../end-without-store.ts';
-import type { CutOffParts } from '../machines/cut-off.ts';
+import type { CutOffDeps } from '../machines/cut-off.ts';
 import type { StartContext } from './start-context.ts';
 
 /** How long a session has to end after a signal. */
 const GRACE_MS = 5_000;
 
 /** What ends the sessions of this machine when it is cut off; null if nothing does. Needs `/proc`, by which processes are found. */
-export function cutOffParts({ config, log }: Pick<StartContext, 'config' | 'log'>): CutOffParts | null {
+export function cutOffDeps({ config, log }: Pick<StartContext, 'config' | 'log'>): CutOffDeps | null {
   const { dataDir, endSessionsAfterMinutes } = config;
   if (endSessionsAfterMinutes === null) return null;
   if (process.platform !== 'linux') {

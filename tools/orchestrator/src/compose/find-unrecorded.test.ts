@@ -19,7 +19,7 @@ it.skipIf(postgresLack !== '')(
     const made = await worktreesOn().ensure(project, stageId('STAGE-1'), null);
     const { store } = await openTestStore(undefined, 'PostgreSQL');
     const here = machineId(1);
-    const former = {
+    const orphaned = {
       machineId: here,
       stageId: stageId('STAGE-1'),
       stageTitle: 'Login',
@@ -34,13 +34,15 @@ it.skipIf(postgresLack !== '')(
     };
     await store.transact(async (tx) => {
       await tx.machines.register(here, machineReport(), 60_000);
-      await tx.formerWorktrees.save(former);
+      await tx.orphanedWorktrees.save(orphaned);
     });
     const empty = join(lab.folder, 'no-programs');
     await mkdir(empty);
     await findUnrecorded({ log: silent }, { store, worktrees: worktreesOn(empty), here });
-    expect(await store.read.formerWorktrees.listOf(here)).toEqual([former]);
+    expect(await store.read.orphanedWorktrees.listOf(here)).toEqual([orphaned]);
     await findUnrecorded({ log: silent }, { store, worktrees: worktreesOn(), here });
-    expect(await store.read.formerWorktrees.listOf(here)).toEqual([{ ...former, worktree: made, isRecorded: true }]);
+    expect(await store.read.orphanedWorktrees.listOf(here)).toEqual([
+      { ...orphaned, worktree: made, isRecorded: true },
+    ]);
   },
 );

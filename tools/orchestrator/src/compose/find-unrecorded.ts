@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
 import type { MachineId } from '@callboard/contract';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { OrphanedWorktree } from '../store/ports/machine-tables.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';
 
-interface FindingParts {
+interface FindingDeps {
   store: Store;
-  worktrees: Pick<Worktrees, 'leftByStart'>;
+  worktrees: Pick<Worktrees, 'findAbandonedWorktrees'>;
   here: MachineId;
 }
 
@@ -17,26 +17,26 @@ interface FindingParts {
  * cut off before it was recorded, and records them. What cannot be found out now is tried again at the next start.
  * @throws OperationalError `storage_failed`
  */
-export async function findUnrecorded({ log }: Pick<StartContext, 'log'>, parts: FindingParts): Promise<void> {
-  const all = await parts.store.read.formerWorktrees.listOf(parts.here);
-  for (const former of all.filter(({ isRecorded }) => !isRecorded)) {
+export async function findUnrecorded({ log }: Pick<StartContext, 'log'>, deps: FindingDeps): Promise<void> {
+  const all = await deps.store.read.orphanedWorktrees.listOf(deps.here);
+  for (const orphaned of all.filter(({ isRecorded }) => !isRecorded)) {
     try {
-      await record(parts, former);
+      await record(deps, orphaned);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
-      log.error({ err: error, stageId: former.stageId }, 'it was not found out what a start had made');
+      log.error({ err: error, stageId: orphaned.stageId }, 'it was not found out what a start had made');
     }
   }
 }
 
-async function record({ store, worktrees, here }: FindingParts, former: FormerWorktree): Promise<void> {
-  const { stageId, projectId, repository } = former;
-  const found = repository === null ? [] : await worktrees.leftByStart({ repository, projectId, stageId });
+async function record({ store, worktrees, here }: FindingDeps, orphaned: OrphanedWorktree): Promise<void> {
+  const { stageId, projectId, repository } = orphaned;
+  const found = repository === null ? [] : await worktrees.findAbandonedWorktrees({ repository, projectId, stageId });
   const known = await knownNames(store, here);
   const left = found.filter(({ path }) => !known.has(basename(path)));
   await store.transact(async (tx) => {
-    await tx.formerWorktrees.remove(former);
-    for (const worktree of left) await tx.formerWorktrees.save({ ...former, worktree, isRecorded: true });
+    await tx.orphanedWorktrees.remove(orphaned);
+    for (const worktree of left) await tx.orphanedWorktrees.save({ ...orphaned, worktree, isRecorded: true });
   });
 }
 
@@ -45,7 +45,7 @@ async function knownNames({ read }: Store, here: MachineId): Promise<Set<string>
   const names = new Set<string>();
   for (const { machineId, worktree } of await read.stages.list())
     if (machineId === here && worktree !== null) names.add(basename(worktree.path));
-  for (const { worktree, isRecorded } of await read.formerWorktrees.listOf(here))
+  for (const { worktree, isRecorded } of await read.orphanedWorktrees.listOf(here))
     if (isRecorded) names.add(basename(worktree.path));
   return names;
 }

@@ -1,4 +1,4 @@
-import { placeBefore } from '../claude/conversation-place.ts';
+import { positionBefore } from '../claude/conversation-place.ts';
 import { createForkStage, type ForkStage } from '../rewinds/fork-stage.ts';
 import { createRewinds, type Rewinds } from '../rewinds/rewinds.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -9,21 +9,21 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';
 
 /** Builds what takes stages back to earlier messages, after completing what a crash interrupted. */
-export async function composeGoingBack(
-  { log, edges, life }: StartContext,
+export async function composeRewind(
+  { log, platform, life }: StartContext,
   parts: { store: Store; worktrees: Worktrees; sessions: Sessions; stages: Stages; claudeEnv: Record<string, string> },
 ): Promise<{ rewinds: Rewinds; forkStage: ForkStage }> {
   const { store, worktrees, sessions, stages, claudeEnv } = parts;
   const moments = {
     store,
     worktrees,
-    placeBefore: (conversationId: string, messageId: string) => placeBefore(claudeEnv, conversationId, messageId),
+    positionBefore: (conversationId: string, messageId: string) => positionBefore(claudeEnv, conversationId, messageId),
   };
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
   const rewinds = createRewinds({
     ...moments,
-    edges,
+    platform,
     log,
     endIfIdle: sessions.endIfIdle,
     record: (work) => retryUntilStored(storing, work, { sync: 'now' }),

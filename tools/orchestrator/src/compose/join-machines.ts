@@ -3,8 +3,8 @@ import { hostname, loadavg, totalmem } from 'node:os';
 import type { MachineId } from '@callboard/contract';
 import type { Logins } from '../auth/logins.ts';
 import type { GatewayPeers } from '../gateway/gateway.ts';
-import { createPeerDoor } from '../gateway/peer-door.ts';
-import { createPeerLinks, type PeerLinksParts } from '../gateway/peer-links.ts';
+import { createPeerServer } from '../gateway/peer-door.ts';
+import { createPeerLinks, type PeerLinksDeps } from '../gateway/peer-links.ts';
 import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
 import { Rejection } from '../lib/errors.ts';
 import { startCutOff } from '../machines/cut-off.ts';
@@ -14,14 +14,14 @@ import { createLease, type Lease } from '../machines/lease.ts';
 import { createMachineStores } from '../machines/machine-stores.ts';
 import { type Machines, startMachines } from '../machines/machines.ts';
 import { followOwnership } from '../machines/ownership.ts';
-import { followPlaces, type Places } from '../machines/places.ts';
+import { followLocations, type Locations } from '../machines/places.ts';
 import { createRelay, type Relay } from '../machines/relay.ts';
 import type { Claims } from '../sessions/launch/begin-launch.ts';
 import type { MachineReport } from '../store/ports/machine-tables.ts';
 import type { Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { adoptStore } from './adopt-store.ts';
-import { cutOffParts } from './cut-off-parts.ts';
+import { cutOffDeps } from './cut-off-parts.ts';
 import type { SharedStore } from './open-storage.ts';
 import type { StartContext } from './start-context.ts';
 
@@ -31,7 +31,7 @@ export type Workload = Pick<MachineReport, 'claudeVersion' | 'sessions' | 'freeS
 /** This machine among those that share its store. */
 export interface Membership {
   machines: Machines;
-  places: Places;
+  places: Locations;
   relay: Relay;
   /** Returns what executes each command where it belongs. */
   routeWith(logins: Pick<Logins, 'lookUp'>): CommandRouter;
@@ -68,16 +68,16 @@ export async function joinMachines(
   onLost: () => void,
 ): Promise<Stores> {
   if (shared === null) return { all: store, own: store, membership: null };
-  const { config, log, edges, limits, life } = context;
-  const { id: here, secret } = await identityOf(config.dataDir, edges);
-  const cutOffWith = cutOffParts(context);
+  const { config, log, platform, limits, life } = context;
+  const { id: here, secret } = await identityOf(config.dataDir, platform);
+  const cutOffWith = cutOffDeps(context);
   const endsSessionsAfterMs = cutOffWith?.afterMs ?? null;
   let readWorkload = async () => NOTHING_YET;
   const report = async (): Promise<MachineReport> => ({
     name: config.machineName ?? hostname(),
     version: VERSION,
     load: loadavg()[0] ?? 0,
-    freeMemoryBytes: edges.availableMemory(),
+    freeMemoryBytes: platform.availableMemory(),
     memoryBytes: totalmem(),
     slots: config.maxParallel,
     ...(await readWorkload()),
@@ -86,29 +86,29 @@ export async function joinMachines(
     endsSessionsAfterMs,
   });
   const { lease: times } = limits;
-  const told = await report();
+  const reported = await report();
   const { wasLost, epoch } = await store.transact(async (tx) => ({
     wasLost: await tx.machines.wasLost(here), // in one transaction: it may be declared lost, and be removed, at any time before
-    epoch: await tx.machines.register(here, told, times.leaseMs),
+    epoch: await tx.machines.register(here, reported, times.leaseMs),
   }));
   shared.fenceWith({ machineId: here, epoch });
-  const cutOff = cutOffWith && startCutOff({ ...cutOffWith, lookMs: times.renewMs });
+  const cutOff = cutOffWith && startCutOff({ ...cutOffWith, checkIntervalMs: times.renewMs });
   if (cutOff !== null) life.onStop('count of the time without the store', cutOff.stop);
   const onRenewed = cutOff?.renewed;
-  const lease = createLease({ store, edges, log, id: here, epoch, report, times, onEnded: onLost, onRenewed });
+  const lease = createLease({ store, platform, log, id: here, epoch, report, times, onEnded: onLost, onRenewed });
   life.onStop('lease', lease.stop);
   const ownership = await followOwnership({ store, log, here });
   life.onStop('ownership', ownership.stop);
-  const places = await followPlaces({ store, log, here });
+  const places = await followLocations({ store, log, here });
   life.onStop('places', places.stop);
   const epochs = followEpochs({ store, log, reload: [ownership.reload, places.reload] });
   life.onStop('epochs', epochs.stop);
   const { all, own } = createMachineStores(store, { here, ownership, places, epochs });
   await adoptStore({ store: all, places, here, dataDir: config.dataDir });
-  const machines = startMachines({ store: all, log, here, ownership, places, lookMs: times.renewMs });
+  const machines = startMachines({ store: all, log, here, ownership, places, checkIntervalMs: times.renewMs });
   life.onStop('machines', machines.stop);
-  await store.transact((tx) => machines.tell(tx, here));
-  const relay = createRelay({ store, edges, log, here, lease });
+  await store.transact((tx) => machines.notify(tx, here));
+  const relay = createRelay({ store, platform, log, here, lease });
   life.onStop('relay', relay.stop);
   const claims = createClaims(here, lease);
   const membership = { machines, places, relay, lease, claims, wasLost, epoch };
@@ -129,10 +129,10 @@ export async function joinMachines(
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** A machine that was declared lost is shown nothing until it is back. */
-function peersOf({ store, ...parts }: Omit<PeerLinksParts, 'addressOf' | 'onFrame'> & { store: Store }): GatewayPeers {
+function peersOf({ store, ...parts }: Omit<PeerLinksDeps, 'addressOf' | 'onFrame'> & { store: Store }): GatewayPeers {
   const find = (id: MachineId) => store.read.machines.find(id);
   return {
-    door: createPeerDoor({
+    entry: createPeerServer({
       log: parts.log,
       async isKnown(id, secret) {
         const machine = await find(id);
@@ -149,7 +149,7 @@ function createClaims(here: MachineId, lease: Lease): Claims {
     here,
     async claim(tx, stage) {
       if (stage.machineId === here) return stage;
-      lease.requireHeld();
+      lease.requireDelayed();
       if (!(await tx.stages.claim(stage.id, here)))
         throw new Rejection('already_running', `${stage.id} was started on another machine.`);
       const claimed = { ...stage, machineId: here, updatedAt: tx.now };

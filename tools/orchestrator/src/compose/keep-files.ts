@@ -13,18 +13,18 @@ import type { StartContext } from './start-context.ts';
  * Files of drafts and of worktrees that were taken away, which are deleted after a while. Before anything else uses a worktree,
  * interrupted clean-ups are settled.
  */
-export async function keepFiles(
-  { config, log, edges, life }: StartContext,
+export async function saveFiles(
+  { config, log, platform, life }: StartContext,
   { store, worktrees, cleanUp, env, membership }: Pick<Storage, 'store'> & Pick<Stores, 'membership'> & Repositories,
 ) {
   const here = membership?.claims.here ?? null;
   const { dataDir } = config;
   const draftFiles = createDraftFiles({ store });
-  const trash = createTrash({ store, edges, log, dataDir, worktrees, here });
-  const sizes = createWorktreeSizes({ env, now: edges.now, uptimeMs: edges.uptimeMs });
+  const trash = createTrash({ store, platform, log, dataDir, worktrees, here });
+  const sizes = createWorktreeSizes({ env, now: platform.now, uptimeMs: platform.uptimeMs });
   const cleaning = createWorktreeCleaning({
     store,
-    edges,
+    platform,
     log,
     dataDir,
     here,
@@ -35,7 +35,7 @@ export async function keepFiles(
   });
   await cleaning.settle();
   const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder, settleCompleted };
-  const pruning = startPruning({ store, edges, log, ...forget });
+  const pruning = startPruning({ store, platform, log, ...forget });
   life.onStop('pruning', pruning.stop);
   life.onStop('worktree sizes', sizes.stop);
   return { draftFiles, trash, cleaning };

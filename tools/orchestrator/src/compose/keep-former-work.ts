@@ -8,24 +8,24 @@ import { dataDirLayout } from '../data-dir.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { addNotice, type Notice } from '../domain/session-change.ts';
 import { pathExists } from '../lib/path-exists.ts';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { OrphanedWorktree } from '../store/ports/machine-tables.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { findUnrecorded } from './find-unrecorded.ts';
 import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
 
-interface FormerParts {
+interface OrphanedDeps {
   store: Store;
-  worktrees: Pick<Worktrees, 'keepTurn' | 'leftByStart'>;
+  worktrees: Pick<Worktrees, 'snapshotTurn' | 'findAbandonedWorktrees'>;
   membership: Membership;
 }
 
 /** A stage that was taken from this machine while it was away. */
-interface Former {
+interface Orphaned {
   stageId: StageId;
   /** Its worktree here, if it had one that was not kept yet. */
-  worktree: FormerWorktree | null;
+  worktree: OrphanedWorktree | null;
   /** The launches of which processes run here. */
   running: LaunchId[];
 }
@@ -35,28 +35,28 @@ interface Former {
  * ones with them, then ends their processes, and says in their transcripts what was found. A stage that fails keeps its
  * processes from nothing: they are ended all the same.
  */
-export async function keepFormerWork(
+export async function saveOrphanedWork(
   context: StartContext,
-  { membership, ...others }: Omit<FormerParts, 'membership'> & { membership: Membership | null },
+  { membership, ...others }: Omit<OrphanedDeps, 'membership'> & { membership: Membership | null },
 ): Promise<void> {
   if (membership === null) return;
-  const parts = { ...others, membership };
+  const deps = { ...others, membership };
   await findUnrecorded(context, { ...others, here: membership.claims.here });
   if (!membership.wasLost) return;
-  for (const former of await findFormer(context, parts)) await keepOne(context, parts, former);
+  for (const orphaned of await findOrphaned(context, deps)) await saveOne(context, deps, orphaned);
   await endDeleted(context, others.store);
   // Not before: whoever is killed in between begins again at the next start.
   const { claims, epoch } = membership;
-  await others.store.transact((tx) => tx.machines.keptFormerWork(claims.here, epoch));
+  await others.store.transact((tx) => tx.machines.savedOrphanedWork(claims.here, epoch));
 }
 
-async function findFormer({ config }: StartContext, { store, membership }: FormerParts): Promise<Former[]> {
+async function findOrphaned({ config }: StartContext, { store, membership }: OrphanedDeps): Promise<Orphaned[]> {
   const { here } = membership.claims;
-  const worktrees = (await store.read.formerWorktrees.listOf(here)).filter(
+  const worktrees = (await store.read.orphanedWorktrees.listOf(here)).filter(
     ({ isRecorded, isKept, isTaken }) => isRecorded && !isKept && !isTaken,
   );
   const marked = await findMarkedProcesses();
-  const found: Former[] = worktrees.map((worktree) => ({ stageId: worktree.stageId, worktree, running: [] }));
+  const found: Orphaned[] = worktrees.map((worktree) => ({ stageId: worktree.stageId, worktree, running: [] }));
   for (const stage of await store.read.stages.list()) {
     if (stage.machineId === here) continue;
     const launches = await store.read.launches.listOf(stage.id);
@@ -85,14 +85,14 @@ async function endDeleted({ config, limits, log }: StartContext, store: Store): 
   await endMarked(unknown, limits.graces.signalMs);
 }
 
-async function keepOne(
+async function saveOne(
   context: StartContext,
-  { store, worktrees, membership }: FormerParts,
-  { stageId, worktree, running }: Former,
+  { store, worktrees, membership }: OrphanedDeps,
+  { stageId, worktree, running }: Orphaned,
 ) {
   const { claims, machines } = membership;
   const name = await machines.nameOf(claims.here);
-  const kept = worktree === null ? NO_WORKTREE : await keepFiles(context, worktrees, worktree);
+  const saved = worktree === null ? NO_WORKTREE : await saveFiles(context, worktrees, worktree);
   const marked = await findMarkedProcesses();
   const count = running.flatMap((id) => marked.get(id) ?? []).length;
   await endMarked(running, context.limits.graces.signalMs);
@@ -101,25 +101,25 @@ async function keepOne(
       ? 'None of its processes were still running there.'
       : `${count} of its processes ran there, and were ended.`;
   await store.transact(async (tx) => {
-    if (worktree !== null) await tx.formerWorktrees.save({ ...worktree, isKept: true });
-    await tellFormer(tx, stageId, { code: 'machine-back', text: `${name} is back. ${kept} ${ended}` });
+    if (worktree !== null) await tx.orphanedWorktrees.save({ ...worktree, isKept: true });
+    await noticeOrphaned(tx, stageId, { code: 'machine-back', text: `${name} is back. ${saved} ${ended}` });
   });
 }
 
 const NO_WORKTREE = 'It has no worktree there any more.';
 
 /** Returns what became of the files, in words. */
-async function keepFiles(
-  { log, edges, config }: StartContext,
-  worktrees: FormerParts['worktrees'],
-  { stageId, projectId, worktree }: FormerWorktree,
+async function saveFiles(
+  { log, platform, config }: StartContext,
+  worktrees: OrphanedDeps['worktrees'],
+  { stageId, projectId, worktree }: OrphanedWorktree,
 ): Promise<string> {
   // The data directory may have moved.
   const path = join(config.dataDir, 'worktrees', projectId, basename(worktree.path));
   if (!(await pathExists(path))) return NO_WORKTREE;
   try {
-    const turn = { stageId, name: `lost-${edges.now().toISOString()}` };
-    const { commit } = await worktrees.keepTurn({ ...worktree, path }, turn);
+    const turn = { stageId, name: `lost-${platform.now().toISOString()}` };
+    const { commit } = await worktrees.snapshotTurn({ ...worktree, path }, turn);
     return `Its files there, including uncommitted ones, are kept as the commit ${commit}.`;
   } catch (error) {
     log.error({ err: error, stageId }, 'the work of a former stage was not kept');
@@ -128,7 +128,7 @@ async function keepFiles(
 }
 
 /** Says in the transcript of a stage what a machine found that it was taken from; does nothing if the stage was deleted. */
-export async function tellFormer(tx: Tx, stageId: StageId, notice: Omit<Notice, 'level'>): Promise<void> {
+export async function noticeOrphaned(tx: Tx, stageId: StageId, notice: Omit<Notice, 'level'>): Promise<void> {
   if ((await tx.sessions.find(stageId)) === null) return;
   await changeSession(tx, stageId, (change) => addNotice(change, tx.now, { level: 'warning', ...notice }));
 }

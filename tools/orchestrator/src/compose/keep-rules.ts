@@ -7,7 +7,7 @@ import type { StartContext } from './start-context.ts';
 
 /** Builds what people do with permission rules, and goes on with what an earlier run has not told Claude. */
 export async function composeRules(
-  { edges, log }: StartContext,
+  { platform, log }: StartContext,
   {
     store,
     own,
@@ -21,9 +21,9 @@ export async function composeRules(
 ): Promise<{ rules: Rules; denialRetries: DenialRetries }> {
   const { settle } = liveRules;
   const { requireResumable, sendTextIn: sendText } = messages;
-  const denialRetries = createDenialRetries({ store: own, edges, log, settle, requireResumable, sendText });
+  const denialRetries = createDenialRetries({ store: own, platform, log, settle, requireResumable, sendText });
   await denialRetries
     .resume()
     .catch((error: unknown) => log.error({ err: error }, 'telling Claude of an allowed call failed'));
-  return { rules: createRules({ store, edges, settle }), denialRetries };
+  return { rules: createRules({ store, platform, settle }), denialRetries };
 }

@@ -23,7 +23,7 @@ export async function openRepositories(
   const repositories = createRepositories({ store: all, dataDir, log });
   const worktrees = createWorktrees({ dataDir, env, repositories });
   const gitSettings = createGitSettings({ store: own, worktrees, repositories, log });
-  await gitSettings.lookAtAll(); // before anything else calls git: the settings that exist now were made by a person
+  await gitSettings.checkAll(); // before anything else calls git: the settings that exist now were made by a person
   const workspace = openWorkspace(context, { store: own, worktrees, env });
   const { fileOf } = workspace.stageSettings;
   const trust = createTrust({ store: own, worktrees, log, env, fileOf });

@@ -1,19 +1,19 @@
 import type { MachineId } from '@callboard/contract';
 import { type DatabaseAddress, nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
-import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
+import { AlreadyLocked, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from '../data-dir.ts';
 import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
 import { endIfCutOff } from '../machines/cut-off.ts';
 import type { SearchIndex } from '../store/ports/search-index.ts';
 import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-index.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
-import { troubleOf } from '../store/storage-failure.ts';
+import { storageErrorOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
-import { cutOffParts } from './cut-off-parts.ts';
+import { cutOffDeps } from './cut-off-parts.ts';
 import type { StartContext } from './start-context.ts';
 
 /** A store that other machines use as well. */
@@ -40,16 +40,16 @@ export interface Storage {
  *   `database_damaged`
  */
 export async function openStorage(context: StartContext, onCommitsLost: () => void): Promise<Storage> {
-  const { config, log, edges, limits, life } = context;
+  const { config, log, platform, limits, life } = context;
   const { dataDir } = config;
-  const lock = await lockDataDir(dataDir, config.port, edges);
+  const lock = await lockDataDir(dataDir, config.port, platform);
   life.onStop('lock', lock.release);
   const spawner = { end: (): Promise<void> => Promise.resolve() };
   life.onStop('spawner', () => spawner.end());
   const { databaseUrl } = config;
   await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
   const reserveBytes = config.diskReserveMb * 1_000_000;
-  const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs: limits.diskLookMs });
+  const disk = startDiskWatch({ dataDir, reserveBytes, platform, log, pollMs: limits.diskCheckIntervalMs });
   life.onStop('disk watch', disk.stop);
   const opened =
     databaseUrl === null
@@ -61,10 +61,10 @@ export async function openStorage(context: StartContext, onCommitsLost: () => vo
 type Opened = Pick<Storage, 'store' | 'searchIndex' | 'shared'>;
 
 /** A store of this machine's own, in a file. */
-async function openOwn({ config, log, edges, limits, life }: StartContext, disk: DiskWatch): Promise<Opened> {
+async function openOwn({ config, log, platform, limits, life }: StartContext, disk: DiskWatch): Promise<Opened> {
   const { dataDir } = config;
   const { database, searchIndex: index } = dataDirLayout(dataDir);
-  const store = await openSqliteStore(database, edges, log, disk.diskPauseReason);
+  const store = await openSqliteStore(database, platform, log, disk.diskPauseReason);
   life.onStop('store', store.close);
   await requireWritable(store, dataDir);
   const searchIndex = openSqliteSearchIndex({
@@ -86,24 +86,24 @@ async function openShared(
   address: DatabaseAddress,
 ): Promise<Opened> {
   const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
-  const { config, log, edges, limits, life } = context;
+  const { config, log, platform, limits, life } = context;
   const { diskPauseReason } = disk;
   const { databaseTimelines: historyFile, storeLocation } = dataDirLayout(config.dataDir);
   const store = await openPostgresStore({
     address,
     historyFile,
-    edges,
+    platform,
     log,
     diskPauseReason,
     onCommitsLost,
   }).catch(async (error: unknown) => {
     // The supervisor tries again, and sessions of an earlier process may still run.
-    const cutOff = cutOffParts(context);
+    const cutOff = cutOffDeps(context);
     if (cutOff !== null) await endIfCutOff(cutOff);
     throw error;
   });
   life.onStop('store', store.close);
-  await noteSharedStore(storeLocation, nameOfDatabase(address), edges.now());
+  await noteSharedStore(storeLocation, nameOfDatabase(address), platform.now());
   const { openPostgresSearchIndex } = await import('../store/postgres/search/postgres-search-index.ts');
   const searchIndex = openPostgresSearchIndex({
     address,
@@ -121,10 +121,10 @@ async function openShared(
  * Creates the data directory if it is missing, and locks it for this process.
  * @throws OperationalError `data_dir_unwritable`, `data_dir_in_use`
  */
-async function lockDataDir(dataDir: string, port: number, edges: Pick<Edges, 'now'>): Promise<ProcessLock> {
+async function lockDataDir(dataDir: string, port: number, platform: Pick<Platform, 'now'>): Promise<ProcessLock> {
   try {
     await createDataDir(dataDir);
-    return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
+    return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, platform.now());
   } catch (error) {
     const complaint = describeDiskError(error);
     if (complaint !== null) {
@@ -133,7 +133,7 @@ async function lockDataDir(dataDir: string, port: number, edges: Pick<Edges, 'no
         cause: error,
       });
     }
-    if (!(error instanceof AlreadyHeld)) throw error;
+    if (!(error instanceof AlreadyLocked)) throw error;
     const message = `Another Callboard (process ${error.holder.pid}) uses ${dataDir}. Stop it (kill ${error.holder.pid}), or use another folder (--data-dir).`;
     throw new OperationalError('data_dir_in_use', message, { cause: error });
   }
@@ -144,9 +144,9 @@ async function requireWritable(store: Store, dataDir: string): Promise<void> {
   try {
     await store.probe();
   } catch (error) {
-    const trouble = troubleOf(error instanceof OperationalError ? error.cause : error);
-    if (trouble === null) throw error;
-    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${trouble.words}`, {
+    const storageError = storageErrorOf(error instanceof OperationalError ? error.cause : error);
+    if (storageError === null) throw error;
+    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${storageError.text}`, {
       cause: error,
     });
   }

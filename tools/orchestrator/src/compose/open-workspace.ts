@@ -24,7 +24,7 @@ export interface Workspace {
 
 /** Builds it, after which the commands of an orchestrator that was killed are ended. */
 export function openWorkspace(
-  { config, log, edges, limits, life }: StartContext,
+  { config, log, platform, limits, life }: StartContext,
   { store, worktrees, env }: { store: Store; worktrees: Worktrees; env: Record<string, string> },
 ): Workspace {
   const { dataDir } = config;
@@ -33,7 +33,7 @@ export function openWorkspace(
   const ports = createPorts({ store, dataDir });
   const worktreeCommands = createWorktreeCommands({
     store,
-    edges,
+    platform,
     log,
     dataDir,
     env,

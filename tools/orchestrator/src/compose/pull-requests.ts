@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';
 
-interface PullRequestParts {
+interface PullRequestDeps {
   store: Store;
   worktrees: Worktrees;
   /** The user's environment, in which `gh` and `glab` have their login. */
@@ -26,7 +26,7 @@ interface PullRequestParts {
 /** Builds what makes stages of issues. */
 export function composeIssues(
   { life }: StartContext,
-  { stages, ...parts }: Pick<PullRequestParts, 'store' | 'worktrees' | 'env'> & { stages: Stages },
+  { stages, ...parts }: Pick<PullRequestDeps, 'store' | 'worktrees' | 'env'> & { stages: Stages },
 ): HostIssues {
   const stopping = new AbortController();
   life.onStop('issues', () => stopping.abort());
@@ -34,15 +34,15 @@ export function composeIssues(
 }
 
 /** Builds what opens pull requests, looks after them, and finishes stages by themselves. */
-export async function composePullRequests(context: StartContext, parts: PullRequestParts): Promise<PullRequests> {
-  const { log, edges, life, limits } = context;
-  const { store, worktrees, env, messages, completion, receipts, stageSettings } = parts;
+export async function composePullRequests(context: StartContext, deps: PullRequestDeps): Promise<PullRequests> {
+  const { log, platform, life, limits } = context;
+  const { store, worktrees, env, messages, completion, receipts, stageSettings } = deps;
   const pullRequests = await startPullRequests({
     store,
     worktrees,
     env,
     log,
-    edges,
+    platform,
     hasProcessWith,
     usualMs: limits.pullRequestMs,
     findParent: createParentLookup(env),
@@ -56,7 +56,7 @@ export async function composePullRequests(context: StartContext, parts: PullRequ
     store,
     log,
     pullRequests,
-    retryMs: limits.diskLookMs,
+    retryMs: limits.diskCheckIntervalMs,
     async projectWay(stageId) {
       const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
       return isAgreed || !fromFile.includes('finish') ? settings.finish : 'none'; // the file alone decides nothing

@@ -7,7 +7,7 @@ import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { StartHolds } from '../scheduler/start-gates.ts';
+import type { StartDelays } from '../scheduler/start-gates.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Store } from '../store/store.ts';
@@ -23,59 +23,59 @@ interface MachineState {
   disk: DiskWatch;
   writes: WriteWatch;
   reAttaching: ReAttaching;
-  startHolds: StartHolds;
+  startHolds: StartDelays;
   budgets: Budgets;
-  onBudgetNews: ReturnType<typeof composeBudgets>['onBudgetNews'];
+  onBudgetUpdate: ReturnType<typeof composeBudgets>['onBudgetUpdate'];
 }
 
-export interface ReactingParts {
+export interface ReactingDeps {
   machine: MachineState;
   store: Pick<Store, 'onEvent'>;
   sessions: Sessions;
   scheduler: Scheduler;
   gateway: Gateway;
-  /** As `ComposeOptions.onNews`. */
-  onNews: (line: string) => void;
+  /** As `ComposeOptions.onUpdate`. */
+  onUpdate: (line: string) => void;
 }
 
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
-export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
-  const { machine, store, sessions, scheduler, gateway, onNews } = parts;
+export function reactToChanges({ log, life }: StartContext, deps: ReactingDeps): void {
+  const { machine, store, sessions, scheduler, gateway, onUpdate } = deps;
   const { claude, sandbox, login, disk, writes, reAttaching, startHolds } = machine;
-  const tellNotices = createNoticeTeller(machine, gateway.onNotices, log);
+  const sendNotices = createNoticeTeller(machine, gateway.onNotices, log);
   const resume = () => {
-    tellNotices();
-    scheduler.nudge();
+    sendNotices();
+    scheduler.schedule();
     sessions.resumeDeferredWork().catch((error: unknown) => log.error({ err: error }, 'resuming deferred work failed'));
   };
   const unlisten = [
     claude.onTried((tried) => {
-      tellNotices();
+      sendNotices();
       if (tried === null) return;
       sessions
         .reportGaps(tried.version, tried.gaps)
         .catch((error: unknown) => log.error({ err: error }, 'reporting the gaps of claude failed'));
     }),
-    sandbox.onChange(tellNotices),
-    startHolds.onChange(tellNotices),
-    machine.onBudgetNews((news) => (news === 'limits' ? resume() : tellNotices())),
+    sandbox.onChange(sendNotices),
+    startHolds.onChange(sendNotices),
+    machine.onBudgetUpdate((updates) => (updates === 'limits' ? resume() : sendNotices())),
     login.onChange(() => {
-      tellNotices();
-      scheduler.nudge();
+      sendNotices();
+      scheduler.schedule();
     }),
     store.onEvent(({ type, data }) => {
       if (type === 'session-updated' && data.lastTurn !== null) login.sawTurn(data.lastTurn);
     }),
     reAttaching.onChange(resume),
     disk.onChange((change) => {
-      if (change.type === 'low') tellNotices();
+      if (change.type === 'low') sendNotices();
       if (change.type === 'recovered') resume();
       if (change.type === 'not-full') void sessions.recoverLostOutput(change.since);
     }),
-    writes.onChange((trouble) => {
-      if (trouble?.isDiskFull) disk.foundFull();
-      if (trouble?.isLasting) onNews(`${NOTHING_STORED}${trouble.words}`);
-      if (trouble !== null) return tellNotices();
+    writes.onChange((storageError) => {
+      if (storageError?.isDiskFull) disk.foundFull();
+      if (storageError?.isLasting) onUpdate(`${NOTHING_STORED}${storageError.text}`);
+      if (storageError !== null) return sendNotices();
       disk.diskPauseReason(); // checks the disk, so that lost output is recovered at once
       resume();
     }),

@@ -4,15 +4,15 @@ import { saidAfter } from '../claude/conversations/conversation-history.ts';
 import { foreignClaude } from '../claude/conversations/open-conversations.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
-import type { Bell } from '../lib/bell.ts';
-import { createKeepBeforeMessage } from '../rewinds/keep-before-message.ts';
+import type { Signal } from '../lib/bell.ts';
+import { createSnapshotBeforeMessage } from '../rewinds/keep-before-message.ts';
 import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
 import { createMisplacement } from '../sessions/end-if-idle.ts';
 import { recountLeftovers } from '../sessions/launch/leftover-processes.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
 import { createSurvivors, type Survivors } from '../sessions/launch/survivors.ts';
 import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
-import { createSessions, type Sessions, type SessionsParts } from '../sessions/sessions.ts';
+import { createSessions, type Sessions, type SessionsDeps } from '../sessions/sessions.ts';
 import { createTerminals, type Terminals } from '../sessions/terminals.ts';
 import { startBackgroundSync } from '../sessions/watch/background-sync.ts';
 import { createDenyingRuleLookup } from '../sessions/watch/denying-rule-lookup.ts';
@@ -25,9 +25,9 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Membership } from './join-machines.ts';
 import type { StartContext } from './start-context.ts';
 
-export interface RunSessionsParts {
+export interface RunSessionsDeps {
   store: Store;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
   worktrees: Worktrees;
   trust: Trust;
   setUp: SetUp;
@@ -39,8 +39,8 @@ export interface RunSessionsParts {
   claudeEnv: Record<string, string>;
   onTextDelta: (delta: TextDelta) => void;
   onSessionNow: (update: SessionNowUpdate) => void;
-  /** As `SessionsParts.onLaunchNews`. */
-  onLaunchNews: SessionsParts['onLaunchNews'];
+  /** As `SessionsDeps.onLaunchUpdate`. */
+  onLaunchUpdate: SessionsDeps['onLaunchUpdate'];
 }
 
 export interface RunningSessions {
@@ -57,11 +57,11 @@ export interface RunningSessions {
 const NOW_EVERY_MS = 1_000;
 
 /** Builds the sessions and the watches of their processes, and re-attaches to the processes of earlier runs. */
-export async function runSessions(context: StartContext, parts: RunSessionsParts): Promise<RunningSessions> {
-  const { config, log, edges, limits, life } = context;
-  const { store, trust, env, claudeEnv, onSessionNow, membership, ...shared } = parts;
+export async function runSessions(context: StartContext, deps: RunSessionsDeps): Promise<RunningSessions> {
+  const { config, log, platform, limits, life } = context;
+  const { store, trust, env, claudeEnv, onSessionNow, membership, ...shared } = deps;
   const { graces } = limits;
-  const lowPriorityWork = await startLowPriorityWork({ store, edges, log });
+  const lowPriorityWork = await startLowPriorityWork({ store, platform, log });
   life.onStop('low-priority work', lowPriorityWork.stop);
   const liveNows = createLiveNows(NOW_EVERY_MS, onSessionNow);
   life.onStop('live nows', liveNows.stop);
@@ -71,7 +71,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
     ...shared,
     store,
     trust,
-    edges,
+    platform,
     log,
     lowPriorityWork,
     graces,
@@ -80,8 +80,13 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
     env: claudeEnv,
     claims: membership?.claims,
     mayWrite: membership?.lease.isHeld,
-    misplacement: createMisplacement({ store, worktrees: parts.worktrees }),
-    keepBefore: createKeepBeforeMessage({ store, worktrees: parts.worktrees, log, limitMs: limits.keepFilesMs }),
+    misplacement: createMisplacement({ store, worktrees: deps.worktrees }),
+    snapshotBefore: createSnapshotBeforeMessage({
+      store,
+      worktrees: deps.worktrees,
+      log,
+      limitMs: limits.snapshotFilesMs,
+    }),
     onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,
     onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
@@ -93,10 +98,10 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   life.onStop('sessions', sessions.detachAll);
   const backgroundSync = startBackgroundSync({ store, log, everyMs: limits.syncMs, running });
   life.onStop('background sync', backgroundSync.stop);
-  const lookMs = limits.settingsLookMs;
-  const settingsWatch = startSettingsWatch({ store, trust, edges, log, lookMs, running, raiseAlarm });
+  const checkIntervalMs = limits.settingsCheckIntervalMs;
+  const settingsWatch = startSettingsWatch({ store, trust, platform, log, checkIntervalMs, running, raiseAlarm });
   life.onStop('settings watch', settingsWatch.stop);
-  const liveRules = startLiveRules({ store, edges, log, running });
+  const liveRules = startLiveRules({ store, platform, log, running });
   life.onStop('live rules', liveRules.stop);
   const { againMs } = limits;
   const reAttaching = await reAttachLaunches({
@@ -113,7 +118,7 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
     store,
     log,
     sessions,
-    requireInPlace: parts.worktrees.requireInPlace,
+    requireInPlace: deps.worktrees.requireInPlace,
     findProcess: async ({ conversationId, folder }) =>
       foreignClaude(claudeEnv, { conversationId, folder: await realpath(folder).catch(() => folder) }),
     saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),

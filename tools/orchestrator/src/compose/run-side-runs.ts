@@ -1,7 +1,7 @@
 import type { StageId } from '@callboard/contract';
-import { placeFindings } from '../comments/place-comment.ts';
+import { pathFindingsOf } from '../comments/place-comment.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { askClaude } from '../side-runs/ask-claude.ts';
 import { type SideRuns, startSideRuns } from '../side-runs/side-runs.ts';
@@ -13,14 +13,14 @@ import { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StartContext } from './start-context.ts';
 
-interface RunSideRunsParts {
+interface RunSideRunsDeps {
   store: Store;
   sessions: Pick<Sessions, 'resumeWith'>;
   worktrees: Worktrees;
   trust: Trust;
   claude: ClaudeWatch;
   claudeEnv: Record<string, string>;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
 }
 
 /** Each uses about as much memory as a session. */
@@ -28,8 +28,8 @@ const AT_ONCE = 2;
 
 /** Asks Claude beside the conversations, after what an earlier Callboard asked was settled. */
 export async function runSideRuns(
-  { config, log, edges, limits, life }: StartContext,
-  { store, sessions, worktrees, trust, claude, claudeEnv, outboxBell }: RunSideRunsParts,
+  { config, log, platform, limits, life }: StartContext,
+  { store, sessions, worktrees, trust, claude, claudeEnv, outboxSignal }: RunSideRunsDeps,
 ): Promise<SideRuns> {
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
@@ -37,15 +37,15 @@ export async function runSideRuns(
   const graceMs = limits.graces.signalMs;
   const startProgram: Parameters<typeof askClaude>[0]['startProgram'] = (job) =>
     runWithInput({ dataDir, graceMs }, job);
-  const asking = { store, worktrees, claude, trust, dataDir, env: claudeEnv, startProgram, placeFindings };
+  const asking = { store, worktrees, claude, trust, dataDir, env: claudeEnv, startProgram, pathFindingsOf };
   const sideRuns = await startSideRuns({
     store,
     log,
-    outboxBell,
+    outboxSignal,
     resumeWith: sessions.resumeWith,
     maxParallel: AT_ONCE,
-    now: edges.now,
-    limitLookMs: limits.limitLookMs,
+    now: platform.now,
+    limitCheckIntervalMs: limits.limitCheckIntervalMs,
     ask: (run, steps) => askClaude(asking, run, steps),
     endLeft: (id, process) => endCommand({ id, process, isSandboxed: false }, graceMs),
     untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import type { Lifecycle } from '@callboard/runtime/lifecycle';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { LeaseTimes } from '../machines/lease.ts';
 import type { StopGraces } from '../sessions/launch/stop-launch.ts';
@@ -13,7 +13,7 @@ export const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HO
 export interface StartContext {
   config: OrchestratorConfig;
   log: Logger;
-  edges: Edges;
+  platform: Platform;
   limits: TimeLimits;
   /** Parts are stopped in the reverse order in which they register here. */
   life: Lifecycle;
@@ -27,16 +27,16 @@ export interface TimeLimits {
   /** How long the reply to an answer waits for the CLI's confirmation. */
   confirmationMs: number;
   /** How long an answer given with `hold` is kept back. */
-  answerHoldMs: number;
+  answerDelayMs: number;
   /** How long a message waits until the files from before it are kept. */
-  keepFilesMs: number;
+  snapshotFilesMs: number;
   /** An idle process uses some 200 MB; the next message resumes its session in under a second. */
   idleMs: number;
-  watchdogLookMs: number;
+  watchdogCheckIntervalMs: number;
   /** How often the settings files of running sessions are checked. */
-  settingsLookMs: number;
+  settingsCheckIntervalMs: number;
   /** How often the free disk space is checked, and a store that cannot write is retried. */
-  diskLookMs: number;
+  diskCheckIntervalMs: number;
   /** How long a commit without a sync of its own may wait for one. */
   syncMs: number;
   /** How long after a start what the search index lacks is added to it. A search waits for nothing. */
@@ -48,9 +48,9 @@ export interface TimeLimits {
   /** How often launches that could not be re-attached are retried. */
   againMs: number;
   /** How often is checked, while Claude Code is missing or not logged in, whether that has been mended. */
-  loginLookMs: number;
+  loginCheckIntervalMs: number;
   /** How often the time of day is read while stages wait for a usage limit. */
-  limitLookMs: number;
+  limitCheckIntervalMs: number;
   /** How long after a code host was asked about a pull request it is usually asked again. */
   pullRequestMs: number;
   /** How long this machine's lease on a shared store lasts, and how often it is renewed. */
@@ -63,19 +63,19 @@ export const TIME_LIMITS: TimeLimits = {
   graces: { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 },
   initializeMs: 60_000,
   confirmationMs: 2_000,
-  answerHoldMs: 2_000,
-  keepFilesMs: 15_000,
+  answerDelayMs: 2_000,
+  snapshotFilesMs: 15_000,
   idleMs: 60 * 60 * 1_000,
-  watchdogLookMs: 15_000,
-  settingsLookMs: 2_000,
-  diskLookMs: 2_000,
+  watchdogCheckIntervalMs: 15_000,
+  settingsCheckIntervalMs: 2_000,
+  diskCheckIntervalMs: 2_000,
   syncMs: 1_000,
   searchDelayMs: 2_000,
   searchLagMs: 500,
   announceLagMs: 200,
   againMs: 5_000,
-  loginLookMs: 2_000,
-  limitLookMs: 15_000,
+  loginCheckIntervalMs: 2_000,
+  limitCheckIntervalMs: 15_000,
   pullRequestMs: 60_000,
   lease: { leaseMs: 20_000, renewMs: 5_000, marginMs: 3_000 },
   trialDelayMs: 5_000,

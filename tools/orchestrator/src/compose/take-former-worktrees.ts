@@ -1,9 +1,9 @@
 import type { Stage, StageId, TrashEntry } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
-import { type FormerFate, formerFate } from '../domain/former-worktree.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { type OrphanFate, orphanFate } from '../domain/former-worktree.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import { createRetryTimer } from '../lib/retry-timer.ts';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { OrphanedWorktree } from '../store/ports/machine-tables.ts';
 import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
@@ -11,48 +11,52 @@ import type { WorktreeCleaning } from '../trash/clean-worktrees.ts';
 import type { Trash } from '../trash/trash.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Membership } from './join-machines.ts';
-import { tellFormer } from './keep-former-work.ts';
+import { noticeOrphaned } from './keep-former-work.ts';
 import type { StartContext } from './start-context.ts';
 
-interface TakingParts {
+interface RecoveryDeps {
   /** With the stages of all machines. */
   store: Store;
-  cleaning: Pick<WorktreeCleaning, 'cleanFormer'>;
+  cleaning: Pick<WorktreeCleaning, 'cleanOrphaned'>;
   trash: Pick<Trash, 'list'>;
   worktrees: Pick<Worktrees, 'dropTurns'>;
 }
 
 /** When one that could not go is tried again, first and at most: another git may have been at work there for a moment. */
-const PAUSES = { firstMs: 3_000, longestMs: 600_000 };
+const PAUSES = { firstMs: 3_000, maxMs: 600_000 };
 
 /**
  * Takes the worktrees away that this machine had when it was declared lost, each once nothing can go on in it any more: its stage
  * was started elsewhere, is done, or was deleted. Does so now, for what happened while this machine was away, whenever such a
  * stage changes, and less and less often as long as one cannot go.
  */
-export function takeFormerWorktrees(context: StartContext, membership: Membership | null, parts: TakingParts): void {
+export function recoverOrphanedWorktrees(
+  context: StartContext,
+  membership: Membership | null,
+  deps: RecoveryDeps,
+): void {
   if (membership === null) return;
-  const settling = { ...parts, membership };
+  const settling = { ...deps, membership };
   const { log, life } = context;
-  const { store } = parts;
+  const { store } = deps;
   const { here } = membership.claims;
   const stopped = new AbortController();
-  /** The stages whose former worktrees this machine has; null until they were read. */
+  /** The stages whose orphaned worktrees this machine has; null until they were read. */
   let watched: ReadonlySet<StageId> | null = null;
-  const again = createRetryTimer<StageId>(() => worker.nudge(), PAUSES);
+  const again = createRetryTimer<StageId>(() => worker.schedule(), PAUSES);
 
   async function pass(): Promise<void> {
-    const all = (await store.read.formerWorktrees.listOf(here)).filter(({ isRecorded }) => isRecorded);
+    const all = (await store.read.orphanedWorktrees.listOf(here)).filter(({ isRecorded }) => isRecorded);
     watched = new Set(all.map(({ stageId }) => stageId));
     const staying = new Set<StageId>();
-    for (const former of all) {
+    for (const orphaned of all) {
       stopped.signal.throwIfAborted();
-      if (!(await settle(context, settling, former))) staying.add(former.stageId);
+      if (!(await settle(context, settling, orphaned))) staying.add(orphaned.stageId);
     }
     again.attempted(staying);
   }
 
-  const worker = createNudgedWorker(
+  const worker = createCoalescingWorker(
     () => retryWhileStoreFails({ log, signal: stopped.signal }, pass),
     (error) => {
       if (!stopped.signal.aborted) log.error({ err: error }, 'taking former worktrees away failed');
@@ -61,9 +65,9 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
   const unlisten = [
     store.onEvent(({ type, data }) => {
       if (type !== 'stage-updated' && type !== 'stage-removed') return;
-      if (watched === null || watched.has(data.stageId)) worker.nudge();
+      if (watched === null || watched.has(data.stageId)) worker.schedule();
     }),
-    store.onEpoch(worker.nudge),
+    store.onEpoch(worker.schedule),
   ];
   life.onStop('former worktrees', async () => {
     for (const stop of unlisten) stop();
@@ -71,82 +75,86 @@ export function takeFormerWorktrees(context: StartContext, membership: Membershi
     await worker.stop();
     again.stop();
   });
-  worker.nudge();
+  worker.schedule();
 }
 
 /** @returns false if it should go, and could not */
 async function settle(
   { log }: StartContext,
-  parts: TakingParts & { membership: Membership },
-  former: FormerWorktree,
+  deps: RecoveryDeps & { membership: Membership },
+  orphaned: OrphanedWorktree,
 ): Promise<boolean> {
-  const { store, cleaning, trash, worktrees } = parts;
-  const { stageId, projectId, repository } = former;
+  const { store, cleaning, trash, worktrees } = deps;
+  const { stageId, projectId, repository } = orphaned;
   const found = await store.read.stages.find(stageId);
   const stage = found?.projectId === projectId ? found : null;
-  const fate = formerFate(former, stage);
+  const fate = orphanFate(orphaned, stage);
   if (fate === 'waits') return true;
   if (fate === 'own') {
-    await store.transact((tx) => tx.formerWorktrees.remove(former));
+    await store.transact((tx) => tx.orphanedWorktrees.remove(orphaned));
     return true;
   }
   try {
-    if (!former.isTaken) {
-      const { isThere, kept } = await cleaning.cleanFormer(former);
-      const entry = isThere ? kept : await entryOf(trash, former);
-      const text = await takenWords(parts.membership, { fate, stage, entry, wasGone: !isThere && entry === null });
-      await note(store, { ...former, isTaken: true, told: null }, text);
-      log.info({ stageId, path: former.worktree.path, fate, trashId: entry?.id }, 'a former worktree was taken away');
+    if (!orphaned.isTaken) {
+      const { isThere, kept } = await cleaning.cleanOrphaned(orphaned);
+      const entry = isThere ? kept : await entryOf(trash, orphaned);
+      const text = await recoveredText(deps.membership, { fate, stage, entry, wasGone: !isThere && entry === null });
+      await note(store, { ...orphaned, isTaken: true, told: null }, text);
+      log.info({ stageId, path: orphaned.worktree.path, fate, trashId: entry?.id }, 'a former worktree was taken away');
     }
     if (fate !== 'deleted') return true;
     if (repository !== null) await worktrees.dropTurns({ path: repository }, stageId);
-    await store.transact((tx) => tx.formerWorktrees.remove(former));
+    await store.transact((tx) => tx.orphanedWorktrees.remove(orphaned));
     return true;
   } catch (error) {
     // Whatever else keeps this one there must not keep the others.
     if (isStorageFailure(error)) throw error;
     log.warn({ err: error, stageId }, 'a former worktree stays');
-    await tellWhyItStays(parts, former, messageOf(error));
+    await reportWhyKept(deps, orphaned, messageOf(error));
     return false;
   }
 }
 
 /** Once for each reason. */
-async function tellWhyItStays(
-  { store, membership }: TakingParts & { membership: Membership },
-  former: FormerWorktree,
+async function reportWhyKept(
+  { store, membership }: RecoveryDeps & { membership: Membership },
+  orphaned: OrphanedWorktree,
   reason: string,
 ): Promise<void> {
-  if (former.told === reason) return;
+  if (orphaned.told === reason) return;
   const name = await membership.machines.nameOf(membership.claims.here);
-  const { path } = former.worktree;
+  const { path } = orphaned.worktree;
   const where = reason.includes(path) ? '' : `, ${path}`;
-  await note(store, { ...former, told: reason }, `${name} still has its old worktree of this stage${where}. ${reason}`);
+  await note(
+    store,
+    { ...orphaned, told: reason },
+    `${name} still has its old worktree of this stage${where}. ${reason}`,
+  );
 }
 
-const note = (store: Store, former: FormerWorktree, text: string): Promise<void> =>
+const note = (store: Store, orphaned: OrphanedWorktree, text: string): Promise<void> =>
   store.transact(async (tx) => {
-    await tx.formerWorktrees.save(former);
-    await tellFormer(tx, former.stageId, { code: 'old-worktree', text });
+    await tx.orphanedWorktrees.save(orphaned);
+    await noticeOrphaned(tx, orphaned.stageId, { code: 'old-worktree', text });
   });
 
 /** A crash may have come between taking it away and saying so. */
 async function entryOf(
-  trash: TakingParts['trash'],
-  { stageId, projectId }: FormerWorktree,
+  trash: RecoveryDeps['trash'],
+  { stageId, projectId }: OrphanedWorktree,
 ): Promise<TrashEntry | null> {
   const entries = await trash.list();
   return entries.find((one) => one.stageId === stageId && one.projectId === projectId && one.by === null) ?? null;
 }
 
-async function takenWords(
+async function recoveredText(
   { machines, claims }: Membership,
   {
     fate,
     stage,
     entry,
     wasGone,
-  }: { fate: FormerFate; stage: Stage | null; entry: TrashEntry | null; wasGone: boolean },
+  }: { fate: OrphanFate; stage: Stage | null; entry: TrashEntry | null; wasGone: boolean },
 ): Promise<string> {
   const name = await machines.nameOf(claims.here);
   if (wasGone)
@@ -154,10 +162,10 @@ async function takenWords(
   const elsewhere = stage?.machineId ?? null;
   const other = elsewhere === null ? null : await machines.nameOf(elsewhere).catch(() => null);
   const why = fate === 'done' ? 'is done' : `was started on ${other ?? 'another machine'}`;
-  return `${name} has removed its old worktree of this stage because the stage ${why}. ${keptWords(name, entry)}`;
+  return `${name} has removed its old worktree of this stage because the stage ${why}. ${savedText(name, entry)}`;
 }
 
-function keptWords(name: string, entry: TrashEntry | null): string {
+function savedText(name: string, entry: TrashEntry | null): string {
   if (entry === null) return 'It had no unmerged work.';
   const counts = [
     [entry.work?.uncommitted ?? 0, 'uncommitted file', 'uncommitted files'],

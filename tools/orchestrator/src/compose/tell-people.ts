@@ -1,5 +1,5 @@
 import { startAnnouncer } from '../announcements/announcer.ts';
-import { createAttendance } from '../announcements/attendance.ts';
+import { createPresence } from '../announcements/attendance.ts';
 import { startDeliverer } from '../announcements/deliverer.ts';
 import type { Machines } from '../machines/machines.ts';
 import { createCaller } from '../outgoing/caller.ts';
@@ -16,7 +16,7 @@ import { endCommand } from '../worktree-commands/end-command.ts';
 import { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { StartContext } from './start-context.ts';
 
-interface TellPeopleParts {
+interface NotifyPeopleDeps {
   store: Store;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
@@ -25,34 +25,34 @@ interface TellPeopleParts {
 }
 
 /** What tells people of requests, failures and finished stages outside of the page. */
-export async function tellPeople(context: StartContext, { store, env, machines }: TellPeopleParts) {
-  const { config, log, edges, limits, life } = context;
-  const attendance = createAttendance(edges);
+export async function notifyPeople(context: StartContext, { store, env, machines }: NotifyPeopleDeps) {
+  const { config, log, platform, limits, life } = context;
+  const presence = createPresence(platform);
   const keys = await loadPushKeys(store);
   await forgetLoggedOut(store);
   const sender = createPushSender({ keys });
   const caller = createCaller({ runCommand: await outgoingCommands(context, env) });
   const { publicUrl } = config;
-  const words = { announced: notificationOf, settled: settledNotificationOf };
+  const text = { announced: notificationOf, settled: settledNotificationOf };
   const channels = [
-    createPushChannel({ store, edges, attendance, sender }),
-    createWebhookChannel({ store, edges, caller, words, publicUrl }),
+    createPushChannel({ store, platform, presence, sender }),
+    createWebhookChannel({ store, platform, caller, text, publicUrl }),
   ];
-  const pushDevices = createPushDevices({ store, edges, sender, publicKey: keys.publicKey });
+  const pushDevices = createPushDevices({ store, platform, sender, publicKey: keys.publicKey });
   life.onStop('push devices', pushDevices.stop);
-  const deliverer = startDeliverer({ store, edges, log, channels, leads: machines?.leads });
+  const deliverer = startDeliverer({ store, platform, log, channels, leads: machines?.leads });
   life.onStop('deliverer', deliverer.stop);
-  const webhooks = createWebhooks({ store, edges, caller, publicUrl, onQueued: deliverer.nudge });
+  const webhooks = createWebhooks({ store, platform, caller, publicUrl, onQueued: deliverer.schedule });
   life.onStop('webhooks', webhooks.stop);
   const announcer = startAnnouncer({
     store,
     log,
     channels,
-    onQueued: deliverer.nudge,
+    onQueued: deliverer.schedule,
     lagMs: limits.announceLagMs,
   });
   life.onStop('announcer', announcer.stop);
-  return { attendance, pushDevices, webhooks };
+  return { presence, pushDevices, webhooks };
 }
 
 /** Runs the commands that calls to the outside may be, once those of an earlier run have ended. */

@@ -12,8 +12,8 @@ import type { Tx } from '../store/store.ts';
 import type { Checkout } from '../worktrees/checkouts.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
-export interface AdoptParts {
-  worktrees: Pick<Worktrees, 'keep'>;
+export interface AdoptDeps {
+  worktrees: Pick<Worktrees, 'save'>;
   stages: Pick<Stages, 'create'>;
 }
 
@@ -29,7 +29,7 @@ export interface Found {
  * Nothing is started; the copy of the conversation is made by Claude Code, at the first launch.
  */
 export async function adoptConversation(
-  { worktrees, stages }: AdoptParts,
+  { worktrees, stages }: AdoptDeps,
   { projectId, record, checkout }: Found,
   { title, uncommitted = true }: AdoptBody,
 ): Promise<Stage> {
@@ -62,7 +62,7 @@ export function requireNotAdopted(stages: readonly Stage[], conversationId: stri
 
 /** The files of the conversation's folder stay where they are; the stage gets a copy, which a ref keeps until its worktree has it. */
 async function originOf(
-  worktrees: AdoptParts['worktrees'],
+  worktrees: AdoptDeps['worktrees'],
   { record, checkout }: Found,
   uncommitted: boolean,
 ): Promise<{ origin: WorktreeOrigin | null; missing: string[] }> {
@@ -71,17 +71,17 @@ async function originOf(
   if (!uncommitted) return { origin: { commit, tree: null, ref: null, isTaken: true }, missing: [] };
   const ref = `refs/callboard/adopted/${record.conversationId}`;
   const worktree = { path, branch: branch ?? 'HEAD', base: commit };
-  const { tree, leftOut } = await worktrees.keep(worktree, { ref, message: `Files of ${path}` });
+  const { tree, leftOut } = await worktrees.save(worktree, { ref, message: `Files of ${path}` });
   const missing = leftOut.flatMap((one) => (one.reason === 'ignored' ? [] : [one.path]));
   return { origin: { commit, tree, ref, isTaken: false }, missing };
 }
 
-const LONGEST_TITLE = 80;
+const MAX_TITLE_LENGTH = 80;
 
 /** Returns the name of the conversation, or the beginning of its first line. */
 function titleOf({ name, firstWords }: Pick<ConversationRecord, 'name' | 'firstWords'>): string {
   const line = (name ?? firstWords).trim().split('\n')[0]?.trim() ?? '';
-  return line.length <= LONGEST_TITLE ? line : `${line.slice(0, LONGEST_TITLE - 3).trimEnd()}...`;
+  return line.length <= MAX_TITLE_LENGTH ? line : `${line.slice(0, MAX_TITLE_LENGTH - 3).trimEnd()}...`;
 }
 
 /** How many files are named that the worktree will lack. */

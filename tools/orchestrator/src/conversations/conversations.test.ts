@@ -35,7 +35,7 @@ async function scene() {
   await writeFile(join(repo, 'old.txt'), 'changed');
   await writeFile(join(repo, 'new.txt'), 'new');
   const test = await openTestStore();
-  const { store, edges } = test;
+  const { store, platform } = test;
   await store.transact((tx) => tx.projects.save(sampleProject({ path: repo })));
   const dataDir = join(lab.folder, 'data');
   const worktrees = createWorktrees({ dataDir, env: lab.env });
@@ -47,7 +47,7 @@ async function scene() {
   });
   const conversations = createConversations({ store, worktrees, stages, dataDir, env: lab.env });
   const launch = (stage = NEW) =>
-    store.transact((tx) => beginLaunch(tx, { edges, dataDir }, { stageId: stage, actor: 'Ada' }));
+    store.transact((tx) => beginLaunch(tx, { platform, dataDir }, { stageId: stage, actor: 'Ada' }));
   const prepare = (some: Partial<Worktrees> = {}) => {
     const trust = { forLaunch: async () => ({}) as never }; // nothing here looks at it
     const baseOf = async () => ({ base: null, fetch: false });
@@ -119,7 +119,7 @@ it('copies the conversation again if its copy was never written, and says so whe
   const { conversations, store, launch } = await scene();
   await conversations.adopt(SHOP, { conversationId: ID });
   const { launchId } = await launch();
-  const tell = (...told: Parameters<typeof applyEvent>[1][]) =>
+  const notify = (...reported: Parameters<typeof applyEvent>[1][]) =>
     store.transact(async (tx) => {
       const change = await openChange(tx, stageId(NEW));
       const fixed = {
@@ -129,13 +129,13 @@ it('copies the conversation again if its copy was never written, and says so whe
         mayPeersWrite: false,
         onAlarm: () => undefined,
       };
-      for (const event of told)
+      for (const event of reported)
         await applyEvent({ tx, change, launchId, ...fixed, sandbox: { isOn: false, autoAllows: false } }, event);
       return saveChange(tx, change);
     });
-  await tell({ type: 'conversation', sessionId: 'the copy' });
-  expect(await tell({ type: 'conversation-lost' })).toMatchObject({ sessionId: null, forkOf: { fork: ID } });
-  expect(await tell({ type: 'conversation-lost' })).toMatchObject({ sessionId: null, forkOf: null });
+  await notify({ type: 'conversation', sessionId: 'the copy' });
+  expect(await notify({ type: 'conversation-lost' })).toMatchObject({ sessionId: null, forkOf: { fork: ID } });
+  expect(await notify({ type: 'conversation-lost' })).toMatchObject({ sessionId: null, forkOf: null });
   expect(await store.read.outbox.countQueued(NEW)).toBe(0);
   const entries = await store.read.transcript.page(NEW, { after: undefined, before: undefined, limit: 2 });
   expect(entries.map((entry) => ('text' in entry ? entry.text : ''))).toEqual([

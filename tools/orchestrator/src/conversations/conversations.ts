@@ -26,9 +26,9 @@ export interface Conversations {
   adopt(projectId: ProjectId, order: AdoptBody): Promise<Stage>;
 }
 
-export interface ConversationsParts {
+export interface ConversationsDeps {
   store: Pick<Store, 'read'>;
-  worktrees: Pick<Worktrees, 'keep' | 'checkouts' | 'countUncommitted'>;
+  worktrees: Pick<Worktrees, 'save' | 'checkouts' | 'countUncommitted'>;
   stages: Pick<Stages, 'create'>;
   dataDir: string;
   /** The environment that Claude Code gets. */
@@ -36,9 +36,9 @@ export interface ConversationsParts {
 }
 
 /** How many conversations are listed; nobody looks through more, and each one is read. */
-const MOST_LISTED = 300;
+const MAX_LISTED = 300;
 
-export function createConversations({ store, worktrees, stages, dataDir, env }: ConversationsParts): Conversations {
+export function createConversations({ store, worktrees, stages, dataDir, env }: ConversationsDeps): Conversations {
   const lister = createConversationList(env);
   /** By conversation: a second request waits, and finds the stage of the first. */
   const adoptions = createKeyedMutex();
@@ -52,7 +52,7 @@ export function createConversations({ store, worktrees, stages, dataDir, env }: 
     const adopted = new Set((await store.read.stages.list()).map((stage) => stage.adopted?.conversationId));
     const isLeftOut = (id: string) => known.has(id) || adopted.has(id);
     const folders = [project.path, ...checkouts.map(({ path }) => path)];
-    return { checkouts, ...(await lister.list({ folders, except: own, isLeftOut, limit: MOST_LISTED })) };
+    return { checkouts, ...(await lister.list({ folders, except: own, isLeftOut, limit: MAX_LISTED })) };
   }
 
   return {
@@ -97,8 +97,8 @@ const checkoutOf = (folder: string, checkouts: readonly Checkout[]): Checkout | 
   checkouts.filter(({ path }) => isIn(folder, path)).toSorted((a, b) => b.path.length - a.path.length)[0] ?? null;
 
 const shown = (record: ConversationRecord, isOpen: boolean): Conversation => {
-  const { file: _file, ...told } = record;
-  return { ...told, isOpen };
+  const { file: _file, ...reported } = record;
+  return { ...reported, isOpen };
 };
 
 const unknown = (id: string, { name }: Project): Rejection =>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { silent, tickingEdges } from '../../test/support/test-store.ts';
+import { silent, tickingPlatform } from '../../test/support/test-store.ts';
 import { type DiskChange, startDiskWatch } from './disk-watch.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -13,8 +13,8 @@ function watchOf(reserveBytes: number) {
     if (disk.free instanceof Error) throw disk.free;
     return disk.free;
   };
-  const edges = { ...tickingEdges(), freeBytes };
-  const watch = startDiskWatch({ dataDir: '/data', reserveBytes, edges, log: silent, pollMs: 2_000 });
+  const platform = { ...tickingPlatform(), freeBytes };
+  const watch = startDiskWatch({ dataDir: '/data', reserveBytes, platform, log: silent, pollMs: 2_000 });
   const changes: DiskChange[] = [];
   watch.onChange((change) => changes.push(change));
   return { disk, watch, changes, types: () => changes.map(({ type }) => type) };

@@ -1,12 +1,12 @@
 import { messageOf } from '@callboard/runtime/errors';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 
-export interface DiskWatchParts {
+export interface DiskWatchDeps {
   dataDir: string;
   /** Nothing new begins while less than this is free; 0 for no limit. */
   reserveBytes: number;
-  edges: Pick<Edges, 'freeBytes' | 'now'>;
+  platform: Pick<Platform, 'freeBytes' | 'now'>;
   log: Logger;
   pollMs: number;
 }
@@ -46,9 +46,9 @@ const size = (bytes: number) =>
     : `${(Math.floor(bytes / (GIGABYTE / 10)) / 10).toFixed(1)} GB`;
 
 /** Checks the disk now, then every `pollMs`, and whenever it is asked. */
-export function startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs }: DiskWatchParts): DiskWatch {
+export function startDiskWatch({ dataDir, reserveBytes, platform, log, pollMs }: DiskWatchDeps): DiskWatch {
   const listeners = new Set<(change: DiskChange) => void>();
-  const freeBytes = createFreeBytesReader(dataDir, edges, log);
+  const freeBytes = createFreeBytesReader(dataDir, platform, log);
   let reason: string | null = null;
   let fullSince: Date | null = null;
 
@@ -79,7 +79,7 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs }: Di
   }
 
   function foundFull(): void {
-    fullSince ??= edges.now();
+    fullSince ??= platform.now();
   }
 
   check();
@@ -101,11 +101,15 @@ const reasonFor = (free: number, dataDir: string, reserveBytes: number) =>
   'Free some space (or lower --disk-reserve-mb), and Callboard continues automatically.';
 
 /** Returns a function that reads the free space; null if the system does not report it. Each error is logged once in a row. */
-function createFreeBytesReader(dataDir: string, edges: Pick<Edges, 'freeBytes'>, log: Logger): () => number | null {
+function createFreeBytesReader(
+  dataDir: string,
+  platform: Pick<Platform, 'freeBytes'>,
+  log: Logger,
+): () => number | null {
   let lastError = '';
   return () => {
     try {
-      const free = edges.freeBytes(dataDir);
+      const free = platform.freeBytes(dataDir);
       lastError = '';
       return free;
     } catch (error) {

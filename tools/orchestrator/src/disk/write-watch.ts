@@ -1,8 +1,8 @@
 import type { Logger } from '../lib/logger.ts';
-import type { StorageTrouble } from '../store/storage-failure.ts';
+import type { StorageError } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 
-export interface WriteWatchParts {
+export interface WriteWatchDeps {
   store: Pick<Store, 'onWrite' | 'probe'>;
   log: Logger;
   /** How often a store that cannot write is probed. */
@@ -12,15 +12,15 @@ export interface WriteWatchParts {
 /** Knows whether the store can write, and notices when it can again, even if nothing else writes to it. */
 export interface WriteWatch {
   /** Why the store cannot write; null while it can. */
-  trouble(): StorageTrouble | null;
+  storageError(): StorageError | null;
   /** Calls the listener on every change. Returns a function that removes it. */
-  onChange(listener: (trouble: StorageTrouble | null) => void): () => void;
+  onChange(listener: (storageError: StorageError | null) => void): () => void;
   stop(): void;
 }
 
-export function startWriteWatch({ store, log, retryMs }: WriteWatchParts): WriteWatch {
-  const listeners = new Set<(trouble: StorageTrouble | null) => void>();
-  let trouble: StorageTrouble | null = null;
+export function startWriteWatch({ store, log, retryMs }: WriteWatchDeps): WriteWatch {
+  const listeners = new Set<(storageError: StorageError | null) => void>();
+  let storageError: StorageError | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isProbing = false;
 
@@ -34,20 +34,20 @@ export function startWriteWatch({ store, log, retryMs }: WriteWatchParts): Write
     store.probe().then(end, end);
   }
 
-  function update(now: StorageTrouble | null): void {
-    if (now?.words === trouble?.words) return;
-    trouble = now;
+  function update(now: StorageError | null): void {
+    if (now?.text === storageError?.text) return;
+    storageError = now;
     clearInterval(timer);
     // The result of the probe is reported to `onWrite`, like that of any other write.
     if (now !== null) timer = setInterval(probe, retryMs).unref();
     if (now === null) log.warn('the store can write again');
-    else log.error({ trouble: now.words }, 'the store cannot write');
+    else log.error({ storageError: now.text }, 'the store cannot write');
     for (const listener of listeners) listener(now);
   }
 
   const unlisten = store.onWrite(update);
   return {
-    trouble: () => trouble,
+    storageError: () => storageError,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -6,7 +6,7 @@ import type { HandshakeOptions } from './handshake.ts';
 import { type HandshakeReport, lacksOf } from './report.ts';
 import { saveReport } from './report-file.ts';
 
-export interface BackgroundTrialParts {
+export interface BackgroundTrialDeps {
   dataDir: string;
   log: Logger;
   /** `PATH` for the program. */
@@ -29,8 +29,8 @@ export interface BackgroundTrials {
   idle(): Promise<void>;
 }
 
-export function createBackgroundTrials(parts: BackgroundTrialParts): BackgroundTrials {
-  const { dataDir, log, path, delayMs, limits, signal, onEnded } = parts;
+export function createBackgroundTrials(deps: BackgroundTrialDeps): BackgroundTrials {
+  const { dataDir, log, path, delayMs, limits, signal, onEnded } = deps;
   /** Files that were tried since Callboard started, or will be. */
   const attempted: ClaudeProgram['binary'][] = [];
   let complaint: string | null = null;
@@ -56,7 +56,7 @@ export function createBackgroundTrials(parts: BackgroundTrialParts): BackgroundT
     const { runHandshake } = await import('./handshake.ts'); // not needed at a start, nor is the scripted model that it loads
     const report = await runHandshake(options);
     // On a busy machine something may take too long, so only a promise that fails twice counts as broken.
-    const settled = lacksOf(report).length === 0 ? report : eitherKept(report, await runHandshake(options));
+    const settled = lacksOf(report).length === 0 ? report : eitherCompatible(report, await runHandshake(options));
     await saveReport(dataDir, settled);
     onEnded(program, settled);
   }
@@ -74,7 +74,7 @@ export function createBackgroundTrials(parts: BackgroundTrialParts): BackgroundT
 }
 
 /** The second report, with every promise that was kept in the first one. */
-function eitherKept(first: HandshakeReport, second: HandshakeReport): HandshakeReport {
-  const kept = new Map(first.checks.filter(({ verdict }) => verdict === 'yes').map((check) => [check.id, check]));
-  return { ...second, checks: second.checks.map((check) => kept.get(check.id) ?? check) };
+function eitherCompatible(first: HandshakeReport, second: HandshakeReport): HandshakeReport {
+  const saved = new Map(first.checks.filter(({ verdict }) => verdict === 'yes').map((check) => [check.id, check]));
+  return { ...second, checks: second.checks.map((check) => saved.get(check.id) ?? check) };
 }

@@ -1,6 +1,6 @@
 import type { ClaudeState } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { tellClaudeNews } from './claude-news.ts';
+import { logClaudeUpdates } from './claude-news.ts';
 
 const states = {
   unknown: { state: 'unknown', why: null, command: null },
@@ -10,7 +10,7 @@ const states = {
 } satisfies Record<string, ClaudeState>;
 
 it('tells what keeps Claude Code from working, and when that is over', () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   let state: ClaudeState = states.unknown;
   const listeners: (() => void)[] = [];
   const login = {
@@ -20,12 +20,12 @@ it('tells what keeps Claude Code from working, and when that is over', () => {
       return () => undefined;
     },
   };
-  tellClaudeNews(login, (line) => told.push(line));
+  logClaudeUpdates(login, (line) => reported.push(line));
   for (const next of ['ready', 'missing', 'unknown', 'not-logged-in', 'ready', 'unknown'] as const) {
     state = states[next];
     for (const listener of listeners) listener();
   }
-  expect(told).toEqual([
+  expect(reported).toEqual([
     'Claude Code was not found.',
     'Claude Code was found.',
     'Claude is not logged in.',

@@ -5,11 +5,11 @@ import { OperationalError } from '../lib/errors.ts';
 import { createBackgroundTrials } from './background-trials.ts';
 import type { HandshakeOptions } from './handshake.ts';
 import { coversAll, knownReport } from './known-versions.ts';
-import { createProgramCache, type ProgramCacheParts } from './program-cache.ts';
+import { createProgramCache, type ProgramCacheDeps } from './program-cache.ts';
 import { type HandshakeReport, lacksOf, regressionOf } from './report.ts';
 import { readLastReports } from './report-file.ts';
 
-export interface ClaudeWatchParts extends Omit<ProgramCacheParts, 'signal'> {
+export interface ClaudeWatchDeps extends Omit<ProgramCacheDeps, 'signal'> {
   /** How long after a start, or after an untried program was first seen, that program is tried. */
   trialDelayMs: number;
   /** For one promise, and for all. Generous, since a busy machine may be slow. */
@@ -54,12 +54,12 @@ export interface ClaudeWatch {
 
 const TRIAL_LIMITS = { stepMs: 60_000, wholeMs: 600_000 };
 
-export function createClaudeWatch(parts: ClaudeWatchParts): ClaudeWatch {
-  const { dataDir, log, env, trialDelayMs, trialLimits = TRIAL_LIMITS } = parts;
+export function createClaudeWatch(deps: ClaudeWatchDeps): ClaudeWatch {
+  const { dataDir, log, env, trialDelayMs, trialLimits = TRIAL_LIMITS } = deps;
   const stopping = new AbortController();
   const listeners = new Set<(tried: Tried | null) => void>();
   const { signal } = stopping;
-  const cache = createProgramCache({ ...parts, signal });
+  const cache = createProgramCache({ ...deps, signal });
   const trials = createBackgroundTrials({
     dataDir,
     log,
@@ -93,7 +93,7 @@ export function createClaudeWatch(parts: ClaudeWatchParts): ClaudeWatch {
         if (refusal !== null) return [refusal];
         const report = await reportOn(dataDir, program);
         const warning = gapsWarning(program, gapsOf(program, report), report, await readLastReports(dataDir));
-        return [warning, trials.complaint()].filter((words) => words !== null);
+        return [warning, trials.complaint()].filter((text) => text !== null);
       } catch {
         return []; // a missing program is reported where it is needed
       }

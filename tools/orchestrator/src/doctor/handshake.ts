@@ -1,7 +1,7 @@
 import { messageOf } from '@callboard/runtime/errors';
 import { identifyBinary } from '../claude/program/claude-program.ts';
-import type { ClaudePromise } from './promises/claude-promise.ts';
-import { claudePromises } from './promises.ts';
+import type { CompatibilityCheck } from './promises/claude-promise.ts';
+import { compatibilityChecks } from './promises.ts';
 import type { HandshakeCheck, HandshakeReport } from './report.ts';
 import { createTestEnvironment, type TestEnvironment } from './test-environment.ts';
 
@@ -44,7 +44,7 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
   const binary = await identifyBinary(options.claude).catch(() => null);
   await using environment = await createTestEnvironment(options);
   const checks: HandshakeCheck[] = [];
-  for (const promise of claudePromises) {
+  for (const promise of compatibilityChecks) {
     const { check: _check, needs, ...facts } = promise;
     const missing = checks.find(({ id, verdict }) => needs.includes(id) && verdict !== 'yes');
     const outcome = timeIsUp.aborted
@@ -67,7 +67,11 @@ type Outcome = Pick<HandshakeCheck, 'verdict' | 'why'>;
 const untried = (why: string): Outcome => ({ verdict: 'untried', why });
 const TOO_LATE = untried('the handshake ran out of time');
 
-async function outcomeOf(promise: ClaudePromise, environment: TestEnvironment, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOf(
+  promise: CompatibilityCheck,
+  environment: TestEnvironment,
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
     await promise.check(environment, signal);
     return { verdict: 'yes', why: null };

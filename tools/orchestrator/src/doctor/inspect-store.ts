@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { dataDirLayout } from '../data-dir.ts';
 import { OperationalError } from '../lib/errors.ts';
 import { newerThanThis } from '../store/sqlite/migrate.ts';
-import { troubleOf } from '../store/storage-failure.ts';
+import { storageErrorOf } from '../store/storage-failure.ts';
 import { requireStoreHere } from '../store/store-location.ts';
 
 const Version = z.object({ server_version: z.string() });
@@ -13,7 +13,7 @@ const Version = z.object({ server_version: z.string() });
 /** What a start would find where it looks for the store. */
 export interface InspectedStore {
   /** Why it would be refused, in words that hold no secret; null if it would not. */
-  trouble: string | null;
+  storageError: string | null;
   /** The version of the database's server; null for a store in a file, or if it does not answer. */
   server: string | null;
 }
@@ -22,12 +22,12 @@ export interface InspectedStore {
 export async function inspectStore(dataDir: string, databaseUrl: string | null): Promise<InspectedStore> {
   try {
     await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
-    if (databaseUrl !== null) return { trouble: null, server: await askServer(databaseUrl, dataDir) };
-    return { trouble: newerThanThis(await versionInFile(dataDirLayout(dataDir).database)), server: null };
+    if (databaseUrl !== null) return { storageError: null, server: await askServer(databaseUrl, dataDir) };
+    return { storageError: newerThanThis(await versionInFile(dataDirLayout(dataDir).database)), server: null };
   } catch (error) {
-    const trouble = error instanceof OperationalError ? error.message : troubleOf(error)?.words;
-    if (trouble === undefined) throw error;
-    return { trouble, server: null };
+    const storageError = error instanceof OperationalError ? error.message : storageErrorOf(error)?.text;
+    if (storageError === undefined) throw error;
+    return { storageError, server: null };
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { claudePromises } from './promises.ts';
+import { compatibilityChecks } from './promises.ts';
 import type { HandshakeReport } from './report.ts';
 
 /** The result of our own trial of one release, on Linux x64. */
@@ -41,7 +41,7 @@ export async function knownReport(version: string): Promise<HandshakeReport | nu
   const all = await readKnownVersions();
   const found = all.versions.find((one) => one.version === version);
   if (found === undefined || !coversAll(all.promises)) return null;
-  const checks = claudePromises.map(({ id, sentence, reliedOnFor, lack }) => {
+  const checks = compatibilityChecks.map(({ id, sentence, reliedOnFor, lack }) => {
     const [no, untried] = [found.broken[id], found.untried[id]];
     const verdict =
       no !== undefined ? ('no' as const) : untried !== undefined ? ('untried' as const) : ('yes' as const);
@@ -51,4 +51,4 @@ export async function knownReport(version: string): Promise<HandshakeReport | nu
 }
 
 /** Whether these include all current promises. A report of an older Callboard may lack some. */
-export const coversAll = (ids: readonly string[]): boolean => claudePromises.every(({ id }) => ids.includes(id));
+export const coversAll = (ids: readonly string[]): boolean => compatibilityChecks.every(({ id }) => ids.includes(id));

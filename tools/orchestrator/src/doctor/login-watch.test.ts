@@ -5,23 +5,23 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { OperationalError } from '../lib/errors.ts';
-import { createLoginWatch, type LoginWatchParts } from './login-watch.ts';
+import { createLoginWatch, type LoginWatchDeps } from './login-watch.ts';
 
 const nobody = async () => ({ loggedIn: false, authMethod: 'none' });
 
-async function watch(parts: Partial<LoginWatchParts> = {}) {
+async function watch(deps: Partial<LoginWatchDeps> = {}) {
   const home = await temporaryFolder();
   await mkdir(join(home, '.claude'));
   const watched = createLoginWatch({
     log: pino({ level: 'silent' }),
-    edges: { now: () => new Date(0) },
+    platform: { now: () => new Date(0) },
     env: {},
     home,
     delayMs: 0,
-    lookMs: 5,
+    checkIntervalMs: 5,
     findClaude: async () => '/bin/claude',
     askLogin: nobody,
-    ...parts,
+    ...deps,
   });
   onTestFinished(watched.stop);
   const logIn = () =>

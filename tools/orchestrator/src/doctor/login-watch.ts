@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CLAUDE_UNCHECKED, type ClaudeState, type TurnOutcome } from '@callboard/contract';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { AppError } from '../lib/errors.ts';
 import { signOf } from '../lib/file-signs.ts';
 import type { Logger } from '../lib/logger.ts';
 import { findLogin, type LoginSources, loginFiles } from './find-login.ts';
 
-export interface LoginWatchParts {
+export interface LoginWatchDeps {
   log: Logger;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   env: Readonly<Record<string, string>>;
   home: string;
   /** Resolves with the path of `claude`. Rejects with OperationalError `claude_missing`. */
@@ -19,7 +19,7 @@ export interface LoginWatchParts {
   /** Delays the first check, so that everything else can start. */
   delayMs?: number;
   /** How often is checked, while Claude Code is missing or not logged in, whether that has been mended. */
-  lookMs: number;
+  checkIntervalMs: number;
 }
 
 /** Knows whether `claude` is there and logged in, and notices when that has been mended. */
@@ -45,21 +45,21 @@ const NOT_LOGGED_IN: ClaudeState = {
 };
 const INSTALL = 'npm install -g @anthropic-ai/claude-code';
 
-export function createLoginWatch(parts: LoginWatchParts): LoginWatch {
-  const { log, edges, env, home, findClaude, askLogin, delayMs = 1_500, lookMs } = parts;
+export function createLoginWatch(deps: LoginWatchDeps): LoginWatch {
+  const { log, platform, env, home, findClaude, askLogin, delayMs = 1_500, checkIntervalMs } = deps;
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let known = CLAUDE_UNCHECKED;
-  let since = edges.now().toISOString();
+  let since = platform.now().toISOString();
   const files = watchFiles(loginFiles({ env, home }));
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> | null = null;
 
-  function keep(found: ClaudeState): void {
+  function save(found: ClaudeState): void {
     if (found.state === known.state || stopping.signal.aborted) return;
     log.info({ claude: found.state, before: known.state }, 'claude checked');
     known = found;
-    since = edges.now().toISOString();
+    since = platform.now().toISOString();
     watch(found.state === 'missing' || found.state === 'not-logged-in');
     for (const listener of listeners) listener();
   }
@@ -68,10 +68,10 @@ export function createLoginWatch(parts: LoginWatchParts): LoginWatch {
   function watch(isWanted: boolean): void {
     if (timer !== null) clearInterval(timer);
     files.begin();
-    timer = isWanted ? setInterval(look, lookMs).unref() : null;
+    timer = isWanted ? setInterval(inspect, checkIntervalMs).unref() : null;
   }
 
-  function look(): void {
+  function inspect(): void {
     // A check under way may have read the files before they changed: the change is looked at once it is over.
     if (running !== null) return;
     if (known.state !== 'not-logged-in' || files.haveChanged()) check();
@@ -92,22 +92,22 @@ export function createLoginWatch(parts: LoginWatchParts): LoginWatch {
     if (program === undefined) return;
     const { state } = await findLogin({ env, home, askClaude: () => askLogin(program) });
     // A login that Claude Code has refused counts again only when its files have changed, which has led here.
-    if (state === 'none') keep(NOT_LOGGED_IN);
-    else if (state === 'found') keep(READY);
-    else if (known.state === 'missing') keep(CLAUDE_UNCHECKED);
+    if (state === 'none') save(NOT_LOGGED_IN);
+    else if (state === 'found') save(READY);
+    else if (known.state === 'missing') save(CLAUDE_UNCHECKED);
   }
 
   function sawMissing(error: unknown): void {
     if (!(error instanceof AppError) || error.code !== 'claude_missing') throw error;
-    keep({ state: 'missing', why: error.message, command: INSTALL });
+    save({ state: 'missing', why: error.message, command: INSTALL });
   }
 
   return {
     state: () => known,
     sawTurn({ code, outcome, at }) {
       if (at < since) return;
-      if (code === 'not-logged-in') keep(NOT_LOGGED_IN);
-      else if (outcome === 'succeeded') keep(READY);
+      if (code === 'not-logged-in') save(NOT_LOGGED_IN);
+      else if (outcome === 'succeeded') save(READY);
     },
     sawMissing,
     onChange(listener) {

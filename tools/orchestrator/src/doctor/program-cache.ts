@@ -2,7 +2,7 @@ import { type ClaudeProgram, identifyBinary, isSameBinary, readProgram } from '.
 import type { Logger } from '../lib/logger.ts';
 import { readKnownPrograms, saveProgram } from './report-file.ts';
 
-export interface ProgramCacheParts {
+export interface ProgramCacheDeps {
   dataDir: string;
   log: Logger;
   /** The user's environment. */
@@ -26,7 +26,7 @@ export interface ProgramCache {
   compareVersion(version: string): void;
 }
 
-export function createProgramCache({ dataDir, log, env, findClaude, signal }: ProgramCacheParts): ProgramCache {
+export function createProgramCache({ dataDir, log, env, findClaude, signal }: ProgramCacheDeps): ProgramCache {
   let entry: { path: string; binary: ClaudeProgram['binary']; program: Promise<ClaudeProgram> } | null = null;
   let isInvalid = false;
 
@@ -49,14 +49,14 @@ export function createProgramCache({ dataDir, log, env, findClaude, signal }: Pr
   async function ask(path: string, binary: ClaudeProgram['binary']): Promise<ClaudeProgram> {
     const mayTrust = !isInvalid;
     isInvalid = false;
-    const kept = (await readKnownPrograms(dataDir)).find((one) => mayTrust && isSameBinary(one.binary, binary));
-    if (kept !== undefined) return { ...kept, path, flags: kept.flags === null ? null : new Set(kept.flags) };
+    const saved = (await readKnownPrograms(dataDir)).find((one) => mayTrust && isSameBinary(one.binary, binary));
+    if (saved !== undefined) return { ...saved, path, flags: saved.flags === null ? null : new Set(saved.flags) };
     const program = await readProgram(path, env, signal);
-    if (program.version !== null && program.flags !== null) await keep(program);
+    if (program.version !== null && program.flags !== null) await save(program);
     return program;
   }
 
-  async function keep({ binary, version, complaint, flags }: ClaudeProgram): Promise<void> {
+  async function save({ binary, version, complaint, flags }: ClaudeProgram): Promise<void> {
     try {
       await saveProgram(dataDir, { binary, version, complaint, flags: flags === null ? null : [...flags] });
     } catch (error) {

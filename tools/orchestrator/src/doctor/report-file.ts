@@ -6,8 +6,8 @@ import { systemCode } from '@callboard/runtime/errors';
 import { DoctorFile, type HandshakeReport, type KnownProgram } from './report.ts';
 
 /** How many reports, and how many programs, are kept. */
-const KEPT_VERSIONS = 20;
-const KEPT_PROGRAMS = 5;
+const MAX_VERSIONS = 20;
+const MAX_PROGRAMS = 5;
 
 const fileIn = (dataDir: string) => join(dataDir, 'doctor.json');
 
@@ -37,7 +37,7 @@ export function saveReport(dataDir: string, report: HandshakeReport): Promise<bo
     version === report.version && (binary === null || isDeepStrictEqual(binary, report.binary));
   return change(dataDir, (file) => {
     const others = file.reports.filter((other) => !isOld(other));
-    return { ...file, reports: [report, ...others].slice(0, KEPT_VERSIONS) };
+    return { ...file, reports: [report, ...others].slice(0, MAX_VERSIONS) };
   });
 }
 
@@ -45,7 +45,7 @@ export function saveReport(dataDir: string, report: HandshakeReport): Promise<bo
 export function saveProgram(dataDir: string, program: KnownProgram): Promise<boolean> {
   return change(dataDir, (file) => {
     const others = file.programs.filter(({ binary }) => binary.path !== program.binary.path);
-    return { ...file, programs: [program, ...others].slice(0, KEPT_PROGRAMS) };
+    return { ...file, programs: [program, ...others].slice(0, MAX_PROGRAMS) };
   });
 }
 

@@ -3,7 +3,7 @@ import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
 import type { checkSandbox } from '../claude/sandbox/sandbox-check.ts';
 import type { Logger } from '../lib/logger.ts';
 
-export interface SandboxWatchParts {
+export interface SandboxWatchDeps {
   log: Logger;
   /** `checkSandbox` with the environment that `claude` gets. */
   attempt: (signal: AbortSignal) => ReturnType<typeof checkSandbox>;
@@ -30,14 +30,14 @@ export interface SandboxWatch {
   stop(): Promise<void>;
 }
 
-export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWatchParts): SandboxWatch {
+export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWatchDeps): SandboxWatch {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let known = SANDBOX_UNTRIED;
   let running: Promise<SandboxSupport> | null = null;
   let isRefused = false;
 
-  function keep(found: SandboxSupport): SandboxSupport {
+  function save(found: SandboxSupport): SandboxSupport {
     const isNew = found.state !== known.state || found.why !== known.why;
     known = found;
     if (isNew) for (const listener of listeners) listener();
@@ -50,7 +50,7 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
       .then((found) => {
         if (stopping.signal.aborted || isRefused) return known;
         log.info({ sandbox: found }, 'sandbox checked');
-        return keep(found);
+        return save(found);
       })
       .finally(() => {
         running = null;
@@ -66,7 +66,7 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
     },
     refused(why) {
       isRefused = true;
-      keep({ state: 'fails', why, how: 'Run `callboard doctor`, then restart Callboard.' });
+      save({ state: 'fails', why, how: 'Run `callboard doctor`, then restart Callboard.' });
     },
     onChange(listener) {
       listeners.add(listener);

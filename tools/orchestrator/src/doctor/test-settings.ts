@@ -9,7 +9,7 @@ export const REMEMBERED = 'The doctor of Callboard keeps a heron.';
 /** A command that a deny rule of the user's settings forbids. */
 export const FORBIDDEN_BY_RULE = 'touch forbidden-by-a-rule';
 /** The reason that a hook of the user's settings gives for denying a tool. */
-export const FORBIDDEN_WORDS = 'A hook of the doctor forbids this.';
+export const FORBIDDEN_TEXT = 'A hook of the doctor forbids this.';
 /** A call of that tool. Without the hook, it would ask for approval. */
 export const HOOKED_TOOL = {
   name: 'Edit',
@@ -20,7 +20,7 @@ const DENIED = {
   hookSpecificOutput: {
     hookEventName: 'PreToolUse',
     permissionDecision: 'deny',
-    permissionDecisionReason: FORBIDDEN_WORDS,
+    permissionDecisionReason: FORBIDDEN_TEXT,
   },
 };
 

@@ -1,22 +1,22 @@
 import { MessageId } from '@callboard/contract';
 import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts';
 import { describeTool } from '../agent/describe-tool.ts';
-import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
+import { todosAfterCall, todosAfterUpdate } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
-import { LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
+import { MAX_STRING_LENGTH, truncate, truncateRaw, truncateStrings } from '../lib/truncate.ts';
 import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { takeTaskEnd, takeTaskReport, takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { stopCheck } from './checks.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
-import { callDeferred, callDenied, deferredAgain, deniedInTurn, dropDeferred, keepCall } from './denials.ts';
+import { callDeferred, callDenied, deferredAgain, deniedInTurn, dropDeferred, retainCall } from './denials.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { firstMessage } from './first-message.ts';
 import { hookChangedInput } from './hook-inputs.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
-import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
+import { acceptUnattributed, checkUnattributed, peerMessage } from './peer-messages.ts';
 import { noteFirstPhase } from './pipeline.ts';
 import { answerComments, followMessage } from './review-comments.ts';
 import { callBegan } from './running-calls.ts';
@@ -54,7 +54,7 @@ const HANDLERS: Handlers = {
   'tool-result': toolResult,
   'call-denied': callDenied,
   'hook-changed-input': hookChangedInput,
-  todos: ({ change }, { news }) => setFields(change, { todos: [...todosAfterNews(change.record.todos, news)] }),
+  todos: ({ change }, { updates }) => setFields(change, { todos: [...todosAfterUpdate(change.record.todos, updates)] }),
   asked,
   'asked-unknown': refuse,
   withdrawn: (context, { requestId }) => withdrawn(context, requestId),
@@ -67,7 +67,7 @@ const HANDLERS: Handlers = {
   'turn-ended': (context, { end }) => turnEnded(context, end),
   'task-started': takeTaskStart,
   'task-news': ({ change }, { text }) =>
-    setFields(change, { taskNews: [...change.record.taskNews, text].slice(-MOST_NEWS) }),
+    setFields(change, { taskNews: [...change.record.taskNews, text].slice(-MAX_UPDATES) }),
   'task-news-read': ({ change }) => setFields(change, { taskNews: [] }),
   'task-ended': takeTaskEnd,
   'task-reported': ({ change }, { runId }) => takeTaskReport(change, runId),
@@ -76,7 +76,7 @@ const HANDLERS: Handlers = {
 };
 
 /** How many ended tasks one turn names. */
-const MOST_NEWS = 10;
+const MAX_UPDATES = 10;
 
 /** Applies one event of an agent to its session. */
 export async function applyEvent<T extends EventType>(context: EventContext, event: EventOf<T>): Promise<void> {
@@ -112,13 +112,13 @@ function sayWhatFailed(
   change: SessionChange,
   at: string,
   before: SessionRecord['mcpServers'],
-  { mcpServers = [], mcpWords = {} }: EventOf<'turn-started'>,
+  { mcpServers = [], mcpText = {} }: EventOf<'turn-started'>,
 ): void {
   const known = new Set(before.flatMap(({ name, state }) => (state === 'failed' ? [name] : [])));
   for (const { name, state } of mcpServers) {
     if (state !== 'failed' || known.has(name)) continue;
-    const words = ownProperty(mcpWords, name);
-    const own = words === undefined ? 'Claude works without its tools. ' : `It said: ${words}\n`;
+    const message = ownProperty(mcpText, name);
+    const own = message === undefined ? 'Claude works without its tools. ' : `It said: ${message}\n`;
     const text = `The MCP server "${name}" did not start. ${own}Mend it, then reconnect it under MCP servers.`;
     addNotice(change, at, { level: 'warning', code: 'mcp-failed', text });
   }
@@ -132,7 +132,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   }
   await markRead(context, end.messageIds ?? []);
   if (end.deferred !== undefined) deferredAgain(change, end.deferred.toolUseId);
-  await checkStrangers(context);
+  await checkUnattributed(context);
   await deniedInTurn(context, end.denied ?? []);
   if (end.deferred !== undefined) await callDeferred(context, end.deferred);
   const costUsd = costOfTurn(change.record, end);
@@ -148,7 +148,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
       ? end
       : ({ outcome: 'failed', message: `A hook kept the message from Claude: ${blocked}` } as const);
   // A person put the stage on hold: nobody is needed, and it goes on when it is released.
-  const isForHold = outcome === 'interrupted' && record.holdInterrupt === 'asked';
+  const isForPause = outcome === 'interrupted' && record.holdInterrupt === 'asked';
   change.record = {
     ...record,
     turnRunning: isUnread,
@@ -170,8 +170,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     beyondBudget: false,
     spentBudget: outcome === 'interrupted' ? record.spentBudget : null,
     tokens: tokens ?? record.tokens,
-    queueHeld: outcome !== 'succeeded' && !isForHold,
-    holdInterrupt: isForHold ? 'interrupted' : null,
+    queueHeld: outcome !== 'succeeded' && !isForPause,
+    holdInterrupt: isForPause ? 'interrupted' : null,
     heldSinceAlarm: false,
     turnToFollow: outcome === 'succeeded',
     blocks: {},
@@ -203,7 +203,7 @@ function used({ change }: EventContext, { tokens }: EventOf<'used'>): void {
 }
 
 function notice({ tx, change }: EventContext, { entry }: EventOf<'notice'>): void {
-  addEntry(change, tx.now, keptNotice(entry));
+  addEntry(change, tx.now, savedNotice(entry));
   // The CLI counts from 0 again.
   if (entry.kind === 'notice' && entry.code === 'conversation-cleared')
     setFields(change, { costCounted: 0, tokensCounted: 0 });
@@ -211,7 +211,7 @@ function notice({ tx, change }: EventContext, { entry }: EventOf<'notice'>): voi
 
 type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
 
-const keptNotice = (entry: NoticeEntry): NoticeEntry =>
+const savedNotice = (entry: NoticeEntry): NoticeEntry =>
   entry.kind === 'unknown' ? { ...entry, raw: truncateRaw(entry.raw) } : entry;
 
 /** How many model messages are remembered for naming their blocks. Parallel subagents print several at once. */
@@ -232,13 +232,13 @@ function contentBlock({ tx, change, worktree }: EventContext, event: EventOf<'bl
     const before = change.record.todos;
     const todos = parentToolUseId === null ? todosAfterCall(before, content.toolName, content.input) : before;
     change.record = { ...change.record, lastAction, todos: [...todos] };
-    keepCall(change, content.toolUseId, { toolName: content.toolName, asked: lastAction });
+    retainCall(change, content.toolUseId, { toolName: content.toolName, asked: lastAction });
     callBegan(change, tx.now, { ...content, parentToolUseId, description: lastAction });
-    const input = truncateStrings(content.input, LONGEST_STRING);
+    const input = truncateStrings(content.input, MAX_STRING_LENGTH);
     addEntry(change, tx.now, { ...content, input, parentToolUseId });
     return;
   }
-  const text = truncate(content.text, LONGEST_STRING);
+  const text = truncate(content.text, MAX_STRING_LENGTH);
   addEntry(change, tx.now, { ...content, text, parentToolUseId, blockId: blockId(apiMessageId, index) });
 }
 
@@ -270,7 +270,7 @@ async function messageProgress(
   if (change.record.wakeUpMessages.includes(messageId)) return;
   const row = await tx.outbox.findByWireId(launchId, messageId);
   if (row === null && wakeUp !== undefined && wokeUp(context, messageId, wakeUp)) return;
-  if (row === null) return takeStranger(context, messageId, progress);
+  if (row === null) return acceptUnattributed(context, messageId, progress);
   if (row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
   if (progress === 'cancelled') return returnToQueue(context, row);
   await tx.outbox.setConfirmed(row.id, tx.now);
@@ -297,9 +297,9 @@ async function returnToQueue({ tx, change, launchId }: EventContext, row: Outbox
   // If the turn had not begun, it is over: no `result` follows (seen with 2.1.330).
   const turnRunning = change.record.turnBegun || (await hasUnreadMessages(tx, launchId));
   // Interrupted for a hold, the message goes when the stage is released.
-  const isForHold = change.record.holdInterrupt === 'asked';
+  const isForPause = change.record.holdInterrupt === 'asked';
   const holdInterrupt = turnRunning ? change.record.holdInterrupt : null;
-  change.record = { ...change.record, turnRunning, queueHeld: !isForHold, holdInterrupt };
+  change.record = { ...change.record, turnRunning, queueHeld: !isForPause, holdInterrupt };
 }
 
 /** Marks messages as read: the start and the end of a turn name its messages, in case the line about one of them is missing. */

@@ -40,9 +40,9 @@ interface AttachmentChange {
 export function planAttachments(
   tx: Pick<Tx, 'newWireId'>,
   { id, attachments }: Pick<Stage, 'id' | 'attachments'>,
-  { keep, more }: { keep: readonly string[]; more: readonly Attachment[] },
+  { save, more }: { save: readonly string[]; more: readonly Attachment[] },
 ): AttachmentChange {
-  const kept = [...new Set(keep)].map((fileId) => {
+  const saved = [...new Set(save)].map((fileId) => {
     const file = attachments.find((one) => one.fileId === fileId);
     if (file === undefined)
       throw new Rejection('unknown_file', `${id} has no file ${fileId}. It may have been removed.`);
@@ -51,10 +51,10 @@ export function planAttachments(
   requireReadable(more);
   const added = more.map((content) => ({ fileId: tx.newWireId(), content }));
   const described = added.map(({ fileId, content }) => describeFile(fileId, content));
-  const problem = filesProblem(kept, described);
+  const problem = filesProblem(saved, described);
   if (problem !== null) throw new Rejection('too_many_files', problem);
-  const removed = attachments.filter((file) => !kept.includes(file)).map(({ fileId }) => fileId);
-  return { files: [...kept, ...described], added, removed };
+  const removed = attachments.filter((file) => !saved.includes(file)).map(({ fileId }) => fileId);
+  return { files: [...saved, ...described], added, removed };
 }
 
 /** Stores the contents of the files of a stage that is stored already. */

@@ -20,7 +20,7 @@ const known = { ...serve, toolUseId: 'c1', command: 'npm run dev', startedAt: ex
 
 it('shows the command of a task that the CLI lists before it reports the start', async () => {
   const session = await busyTestSession();
-  const record = await session.tell(
+  const record = await session.emit(
     call('c1', 'npm run dev'),
     { type: 'tasks', tasks: [serve] },
     started('t1', 'c1'),
@@ -31,16 +31,16 @@ it('shows the command of a task that the CLI lists before it reports the start',
 
 it('shows the command of a task that starts in the foreground and moves to the background', async () => {
   const session = await busyTestSession();
-  const before = await session.tell(call('c1', 'npm run dev'), started('t1', 'c1'));
+  const before = await session.emit(call('c1', 'npm run dev'), started('t1', 'c1'));
   expect(before.backgroundTasks).toEqual([]);
-  const record = await session.tell({ type: 'tasks', tasks: [serve] });
+  const record = await session.emit({ type: 'tasks', tasks: [serve] });
   expect(record.backgroundTasks).toEqual([known]);
 });
 
 it('keeps the time at which a task was first listed if its start is never reported', async () => {
   const session = await busyTestSession();
-  const first = await session.tell({ type: 'tasks', tasks: [serve] });
-  const second = await session.tell({ type: 'tasks', tasks: [serve, { ...serve, taskId: 'constructor' }] });
+  const first = await session.emit({ type: 'tasks', tasks: [serve] });
+  const second = await session.emit({ type: 'tasks', tasks: [serve, { ...serve, taskId: 'constructor' }] });
   const [task] = first.backgroundTasks;
   expect(task).toMatchObject({ command: null, toolUseId: null, startedAt: expect.any(String) });
   expect(second.backgroundTasks).toMatchObject([
@@ -55,23 +55,23 @@ const ended = (isReported: boolean) => ({ type: 'task-ended', taskId: 't1', runI
 
 it('is at work from the end of a command until Claude has said something about it', async () => {
   const session = await busyTestSession({ pipeline: PIPELINE });
-  const waiting = await session.tell(listed(serve), turnEnded());
+  const waiting = await session.emit(listed(serve), turnEnded());
   expect(waiting).toMatchObject({ state: 'idle', phaseIndex: 0, now: { kind: 'background', others: 0 } });
-  expect(await session.tell(ended(true), listed())).toMatchObject({ state: 'busy', phaseIndex: 0 });
+  expect(await session.emit(ended(true), listed())).toMatchObject({ state: 'busy', phaseIndex: 0 });
   const report = { type: 'task-reported', runId: 'r1' } as const;
   const woken = { type: 'turn-started', model: null, mode: null, messageIds: [] } as const;
-  expect(await session.tell(woken, report, turnEnded())).toMatchObject({ phaseIndex: 1, reports: [] });
+  expect(await session.emit(woken, report, turnEnded())).toMatchObject({ phaseIndex: 1, reports: [] });
 });
 
 it('goes on without a command that was stopped, and names it', async () => {
   const session = await busyTestSession({ pipeline: PIPELINE });
-  await session.tell(listed(serve), turnEnded());
-  expect(await session.tell(ended(false), listed())).toMatchObject({ phaseIndex: 1, reports: [] });
+  await session.emit(listed(serve), turnEnded());
+  expect(await session.emit(ended(false), listed())).toMatchObject({ phaseIndex: 1, reports: [] });
   expect(await session.transcript()).toContainEqual(expect.objectContaining({ code: 'tasks-ended', level: 'warning' }));
 });
 
 it('waits for no report after an interrupt, or in another process', async () => {
   const session = await busyTestSession({ pipeline: PIPELINE });
-  await session.tell(listed(serve), ended(true), listed(), turnEnded('interrupted'));
+  await session.emit(listed(serve), ended(true), listed(), turnEnded('interrupted'));
   expect(await session.record()).toMatchObject({ state: 'idle', reports: [], phaseIndex: 0 });
 });

@@ -8,11 +8,11 @@ import type { EventContext } from './event-context.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 
 /** The longest command that is kept in full, in characters: every board gets it with the session summary. */
-const LONGEST_COMMAND = 2_000;
+const MAX_COMMAND_LENGTH = 2_000;
 /** How many task starts are kept. The CLI reports a foreground command of a few seconds as a task too. */
 const REMEMBERED_STARTS = 32;
 /** How many of the newest transcript entries are searched for the call that started a task. */
-const LOOK_BACK = 50;
+const LOOKBACK = 50;
 
 type ListedTask = Extract<AgentEvent, { type: 'tasks' }>['tasks'][number];
 
@@ -23,13 +23,13 @@ export function takeTasks(record: SessionRecord, tasks: readonly ListedTask[], n
     const start = ownProperty(record.taskStarts, taskId) ??
       before ?? { toolUseId: null, command: null, startedAt: now };
     const { toolUseId, command, startedAt } = start;
-    const mark = before?.mark ?? (isKept(record, command) ? 'keep-running' : null);
+    const mark = before?.mark ?? (isSaved(record, command) ? 'keep-running' : null);
     return { taskId, type, description, toolUseId, command, startedAt, mark };
   });
   return { ...record, backgroundTasks };
 }
 
-const isKept = ({ keptCommands }: SessionRecord, command: string | null): boolean =>
+const isSaved = ({ keptCommands }: SessionRecord, command: string | null): boolean =>
   command !== null && keptCommands.includes(command);
 
 /** A background task has ended: notes that Claude will be told of it, or that it was ended without a person's word. */
@@ -45,8 +45,8 @@ export async function takeTaskEnd(
     ({ body }) => body.kind === 'control' && body.request.subtype === 'stop_task' && body.request.task_id === taskId,
   );
   // Of a command that a person stops, Claude is told with the next message; of an agent at once (seen with 2.1.330).
-  const isToldAtOnce = isReported || (isAsked && !isCommandTask(task));
-  if (isToldAtOnce && runId !== '')
+  const wasReportedAtOnce = isReported || (isAsked && !isCommandTask(task));
+  if (wasReportedAtOnce && runId !== '')
     change.record = { ...record, reports: [...record.reports.filter((id) => id !== runId), runId] };
   if (!isReported && !isAsked) noteEnded(change, tx.now, [task]);
 }
@@ -60,7 +60,7 @@ export function takeTaskReport(change: SessionChange, runId: string): void {
 /** Names in the transcript the tasks that were ended before they were done. */
 export function noteEnded(change: SessionChange, at: string, tasks: readonly BackgroundTask[]): void {
   if (tasks.length === 0) return;
-  const text = `Stopped in the background: ${tasks.map((task) => taskWords(task, at)).join('; ')}.`;
+  const text = `Stopped in the background: ${tasks.map((task) => taskText(task, at)).join('; ')}.`;
   const isLoss = tasks.some(({ mark }) => mark !== 'keep-running');
   addNotice(change, at, { level: isLoss ? 'warning' : 'info', code: 'tasks-ended', text });
 }
@@ -69,7 +69,7 @@ export function noteEnded(change: SessionChange, at: string, tasks: readonly Bac
 const QUOTED = 200;
 
 /** Names a task in a sentence: what it is, its command, and for how long it has run. */
-function taskWords({ type, description, command, startedAt }: BackgroundTask, at: string): string {
+function taskText({ type, description, command, startedAt }: BackgroundTask, at: string): string {
   const what = isCommandTask({ type }) ? 'the command' : 'the agent';
   const quoted = command === null ? '' : ` (${truncate(command, QUOTED)})`;
   if (startedAt === null) return `${what} "${description}"${quoted}`;
@@ -94,7 +94,7 @@ export function requireNoAwaitedTasks(
 }
 
 /** How many commands are remembered as meant to keep running. */
-const MOST_KEPT = 50;
+const MAX_SAVED = 50;
 
 /**
  * Marks a command for a person: whether the stage waits for it.
@@ -115,7 +115,7 @@ export function markTask(record: SessionRecord, taskId: string, mark: TaskMark |
   return {
     ...record,
     backgroundTasks: record.backgroundTasks.map((one) => (one === task ? { ...one, mark } : one)),
-    keptCommands: isNamed ? [...others, command].slice(-MOST_KEPT) : others,
+    keptCommands: isNamed ? [...others, command].slice(-MAX_SAVED) : others,
     stalledSince: null,
   };
 }
@@ -146,10 +146,10 @@ export async function takeTaskStart(
 /** Returns the command of a call from the transcript; null if the call is not found or has no command. */
 async function commandOf({ tx, change }: EventContext, toolUseId: string): Promise<string | null> {
   const { stageId } = change.record;
-  const stored = await tx.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
+  const stored = await tx.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOKBACK });
   const call = [...stored, ...change.entries].findLast(
     (entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId,
   );
   const command = call?.kind === 'tool-use' ? call.input.command : null;
-  return typeof command === 'string' ? truncate(command, LONGEST_COMMAND) : null;
+  return typeof command === 'string' ? truncate(command, MAX_COMMAND_LENGTH) : null;
 }

@@ -1,14 +1,14 @@
 import {
-  amountWords,
   type Budget,
   covers,
+  formatAmount,
   type ProjectId,
   type Spending,
   type SpentBudget,
   type StageId,
-  scopeWords,
+  scopeText,
   spentLimit,
-  spentWords,
+  spentText,
 } from '@callboard/contract';
 import type { BudgetRecord } from '../store/ports/budget-tables.ts';
 import type { MessageRow, SessionRecord } from '../store/records.ts';
@@ -83,7 +83,7 @@ export async function budgetBefore(
 }
 
 /** Lets a message wait for a larger budget: it goes on by itself then (`resumeDeferred`). */
-export async function withhold(tx: Tx, change: SessionChange, row: MessageRow, budget: SpentBudget): Promise<void> {
+export async function pauseTurn(tx: Tx, change: SessionChange, row: MessageRow, budget: SpentBudget): Promise<void> {
   if (!row.body.awaitsRoom) {
     await tx.outbox.setBody(row.id, { ...row.body, awaitsRoom: true });
     change.queueChanged = true;
@@ -94,11 +94,11 @@ export async function withhold(tx: Tx, change: SessionChange, row: MessageRow, b
 /** Says in the transcript that a spent budget ends the turn. */
 export function noteInterrupted(change: SessionChange, at: string, budget: SpentBudget): void {
   const over = budget.spent - budget.limit;
-  const by = over > 0 ? `, ${amountWords(budget.unit, over)} over` : '';
-  const text = `Budget spent: ${spentWords(budget)}${by}. It is the budget ${scopeWords(budget.scope)}, so Callboard interrupts the turn. Raise the budget, or continue once.`;
+  const by = over > 0 ? `, ${formatAmount(budget.unit, over)} over` : '';
+  const text = `Budget spent: ${spentText(budget)}${by}. It is the budget ${scopeText(budget.scope)}, so Callboard interrupts the turn. Raise the budget, or continue once.`;
   addNotice(change, at, { level: 'warning', code: 'budget-spent', text });
 }
 
 /** Why a start is refused. */
 export const budgetRefusal = (stageId: StageId, budget: SpentBudget): string =>
-  `The budget ${scopeWords(budget.scope)} is spent: ${spentWords(budget)}. Raise it, or continue ${stageId} once beyond it.`;
+  `The budget ${scopeText(budget.scope)} is spent: ${spentText(budget)}. Raise it, or continue ${stageId} once beyond it.`;

@@ -8,7 +8,7 @@ import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
 import { nowOf } from './running-calls.ts';
 import type { SessionChange } from './session-change.ts';
-import { continueReleased, isWithheld } from './withheld.ts';
+import { continueReleased, isTurnPaused } from './withheld.ts';
 
 /** @throws Rejection `no_session` if the stage was never started, `unknown_stage` */
 export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChange> {
@@ -54,7 +54,7 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     tx.requests.countOpenOf(stageId),
     works ? tx.outbox.countQueued(stageId) : null,
   ]);
-  const withheld = await isWithheld(tx, change, deriveState(change.record, open));
+  const withheld = await isTurnPaused(tx, change, deriveState(change.record, open));
   change.record = { ...change.record, withheld };
   if (!withheld) await giveNext(tx, change, open);
   const state = deriveState(change.record, open);

@@ -2,16 +2,16 @@ import { renderTemplate, type Stage, type TemplateValues } from '@callboard/cont
 import type { CheckRecord } from '../store/records.ts';
 
 /** How much of a check's output goes to Claude, in characters. */
-export const LONGEST_OUTPUT = 12_000;
+export const MAX_OUTPUT_LENGTH = 12_000;
 
 /** How it ended, as the end of a sentence. */
-export function endWords({ state, exitCode, reason, timeLimit }: CheckRecord): string {
-  if (state === 'timed-out') return `did not end within ${secondsWords(timeLimit)}`;
+export function endText({ state, exitCode, reason, timeLimit }: CheckRecord): string {
+  if (state === 'timed-out') return `did not end within ${formatSeconds(timeLimit)}`;
   if (exitCode !== null) return `ended with exit code ${exitCode}`;
   return reason === null ? 'failed' : `failed: ${reason}`;
 }
 
-const secondsWords = (seconds: number): string =>
+const formatSeconds = (seconds: number): string =>
   seconds % 60 === 0 ? (seconds === 60 ? 'a minute' : `${seconds / 60} minutes`) : `${seconds} seconds`;
 
 /** Returns the message with which the failure of a check goes to Claude. */
@@ -27,8 +27,9 @@ function usualMessage(run: CheckRecord): string {
   const left = attempts - failures;
   const often =
     failures < attempts ? ` It has failed ${failures} of ${attempts} times; after ${left} more a person decides.` : '';
-  const told = output === '' ? 'It printed nothing.' : `The end of its output:\n\n${fence}text\n${output}\n${fence}`;
-  return `The check of the phase "${phase}" did not pass. This command ${endWords(run)}:\n\n${fence}sh\n${command}\n${fence}\n\n${told}\n\nFind the cause and mend it; do not weaken the check.${often} It runs again when you are done.`;
+  const reported =
+    output === '' ? 'It printed nothing.' : `The end of its output:\n\n${fence}text\n${output}\n${fence}`;
+  return `The check of the phase "${phase}" did not pass. This command ${endText(run)}:\n\n${fence}sh\n${command}\n${fence}\n\n${reported}\n\nFind the cause and mend it; do not weaken the check.${often} It runs again when you are done.`;
 }
 
 /** Returns a fence that is in no line of the text. */

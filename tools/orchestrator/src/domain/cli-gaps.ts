@@ -29,8 +29,8 @@ export function addCliGap(change: SessionChange, now: string, gap: string): void
   reportGaps(change, now, `${gap}. Callboard did not ask for that. ${advice}`);
 }
 
-function reportGaps(change: SessionChange, now: string, words: string): void {
+function reportGaps(change: SessionChange, now: string, message: string): void {
   const release = change.record.cliVersion ?? '(version unknown)';
-  const text = `Claude Code ${release} lacks features that Callboard relies on: ${words}`;
+  const text = `Claude Code ${release} lacks features that Callboard relies on: ${message}`;
   addNotice(change, now, { level: 'warning', code: 'cli-gaps', text });
 }

@@ -3,13 +3,13 @@ import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
 /** How many stored entries are searched: running calls are among the newest ones. */
-const LOOK_BACK = 200;
+const LOOKBACK = 200;
 /** How many characters of a command are kept: enough to recognise it. */
-const LONGEST = 2_000;
+const MAX_LENGTH = 2_000;
 
 /** Returns the newest transcript entries, including those that the transaction has not stored yet. */
 export async function newestEntries(tx: Tx, { record, entries }: SessionChange): Promise<TranscriptEntry[]> {
-  const stored = await tx.transcript.page(record.stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
+  const stored = await tx.transcript.page(record.stageId, { after: undefined, before: undefined, limit: LOOKBACK });
   return [...stored, ...entries];
 }
 
@@ -32,13 +32,13 @@ export async function commandsOf(tx: Tx, change: SessionChange): Promise<AskingC
     if (input.dangerouslyDisableSandbox === true) return []; // commands outside the sandbox cause no network request
     // A call of an earlier turn is over, even without a result. Calls of subagents may outlast the turn.
     if (ended.has(toolUseId) || waits.has(toolUseId) || (index < lastEnd && parentToolUseId === null)) return [];
-    const text = typeof input.command === 'string' ? input.command.slice(0, LONGEST) : '';
+    const text = typeof input.command === 'string' ? input.command.slice(0, MAX_LENGTH) : '';
     return [{ id: toolUseId, isBackground: false, text }];
   });
   const inBackground = backgroundCommands(change).map(({ taskId: id, description }) => ({
     id,
     isBackground: true,
-    text: description.slice(0, LONGEST),
+    text: description.slice(0, MAX_LENGTH),
   }));
   return [...running, ...inBackground];
 }

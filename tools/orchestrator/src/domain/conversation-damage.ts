@@ -38,7 +38,7 @@ export async function reportDamage(tx: Tx, stageId: StageId, { sessionId, bytes,
     lost > 0 ? `is ${lost} bytes shorter than when its last process ended` : '',
     newlyBroken > 0 ? `has ${newlyBroken === 1 ? '1 line that is' : `${newlyBroken} lines that are`} cut off` : '',
   ];
-  const text = `Claude Code's record of this conversation ${what.filter((words) => words !== '').join(' and ')}. Claude was resumed without that part and does not know of it, although it stands above. What was done in the worktree stands: tell Claude what it needs to know.`;
+  const text = `Claude Code's record of this conversation ${what.filter((text) => text !== '').join(' and ')}. Claude was resumed without that part and does not know of it, although it stands above. What was done in the worktree stands: tell Claude what it needs to know.`;
   await changeSession(tx, stageId, (change) => {
     change.record = { ...change.record, conversationRecord: { sessionId, bytes, brokenLines } };
     addNotice(change, tx.now, { level: 'warning', code: 'conversation-damaged', text });

@@ -13,13 +13,13 @@ type Call = SessionRecord['calls'][string];
 /** How many calls without a result are kept. Parallel subagents make several at once. */
 const REMEMBERED_CALLS = 64;
 /** The longest reason that is kept in full, in characters. */
-const LONGEST_REASON = 2_000;
+const MAX_REASON_LENGTH = 2_000;
 
 /** Returns the id of the decision about a call that was denied without a request. */
 export const denialId = (toolUseId: string): string => `denied:${toolUseId}`.slice(0, 200);
 
 /** Keeps a call until its result or its denial arrives. */
-export function keepCall(change: SessionChange, toolUseId: string, call: Call): void {
+export function retainCall(change: SessionChange, toolUseId: string, call: Call): void {
   const others = Object.entries(change.record.calls).filter(([id]) => id !== toolUseId);
   const calls = Object.fromEntries([...others, [toolUseId, call] as const].slice(-REMEMBERED_CALLS));
   change.record = { ...change.record, calls, lastCall: { toolUseId, denial: null } };
@@ -55,7 +55,7 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
     by: CLAUDE_CODE,
     at: tx.now,
     waitedMs: 0,
-    reason: denied.reason === null ? null : truncate(denied.reason, LONGEST_REASON),
+    reason: denied.reason === null ? null : truncate(denied.reason, MAX_REASON_LENGTH),
     denial: { ...denied.denial, detail: denied.denial.detail ?? modeOf(change.record, denied) },
     answers: null,
     updatedInput: null,

@@ -4,23 +4,23 @@ import {
   asked,
   begun,
   busyTestSession,
+  type Reported,
   read,
   type TestSession,
-  type Told,
   up,
 } from '../../test/support/test-session.ts';
 import { messageBody } from '../store/records.ts';
 
 const alarm = async (session: TestSession) => (await session.record()).alarm?.code ?? null;
 const control = async (session: TestSession) => (await session.outbox()).find(({ kind }) => kind === 'control');
-const mode = (name: string): Told => ({ type: 'mode-changed', mode: name });
+const mode = (name: string): Reported => ({ type: 'mode-changed', mode: name });
 
 const insert = (
-  { store, edges, stageId, launchId }: TestSession,
+  { store, platform, stageId, launchId }: TestSession,
   body: Parameters<typeof messageBody>[0] | { subtype: string; mode: string },
 ) =>
   store.transact(async (tx) => {
-    const id = edges.newId();
+    const id = platform.newId();
     const row = { id, stageId, launchId: launchId(), wireId: id, actor: 'Ada', createdAt: tx.now };
     const stored = 'subtype' in body ? ({ kind: 'control', request: body } as const) : messageBody(body);
     await tx.outbox.insert({ ...row, body: stored });
@@ -50,13 +50,17 @@ describe('input that Callboard did not send', () => {
     [
       'a mode that allows more, reported at the start of a turn',
       'foreign-mode',
-      { ...begun(), mode: 'bypassPermissions' } as Told,
+      { ...begun(), mode: 'bypassPermissions' } as Reported,
     ],
-    ['a mode that allows more, reported in the reply to initialize', 'foreign-mode', { ...up(), mode: 'auto' } as Told],
-  ] as const)('raises an alarm: %s', async (_what, code, told) => {
+    [
+      'a mode that allows more, reported in the reply to initialize',
+      'foreign-mode',
+      { ...up(), mode: 'auto' } as Reported,
+    ],
+  ] as const)('raises an alarm: %s', async (_what, code, reported) => {
     const session = await busyTestSession();
     expect(await alarm(session)).toBeNull();
-    await session.tell(told);
+    await session.emit(reported);
     expect(await alarm(session)).toBe(code);
     expect(session.alarms()).toBe(1);
   });
@@ -64,9 +68,9 @@ describe('input that Callboard did not send', () => {
   it('raises an alarm: a second reply to a request of Callboard', async () => {
     const session = await busyTestSession();
     const { wireId = '' } = (await control(session)) ?? {};
-    await session.tell(echo(ALLOWED, wireId));
+    await session.emit(echo(ALLOWED, wireId));
     expect(await alarm(session)).toBeNull();
-    await session.tell(echo(ALLOWED, wireId));
+    await session.emit(echo(ALLOWED, wireId));
     expect(await alarm(session)).toBe('foreign-control');
   });
 });
@@ -77,39 +81,39 @@ describe('no alarm is raised', () => {
     const [id] = (await session.outbox()).flatMap((row) => (row.kind === 'message' ? [row.wireId] : []));
     if (id === undefined) throw new Error('the session has no message');
     const echoed = (text: string | null) => ({ type: 'message-echoed', messageId: id, text }) as const;
-    await session.tell(echoed(null), echoed('Do it'), echoed(' Do it\n'), read(id), begun(id), begun());
+    await session.emit(echoed(null), echoed('Do it'), echoed(' Do it\n'), read(id), begun(id), begun());
     expect(await alarm(session)).toBeNull();
-    await session.tell(echoed('Delete it\nDo it'));
+    await session.emit(echoed('Delete it\nDo it'));
     expect(await alarm(session)).toBe('foreign-message');
   });
 
   it('for a mode that allows nothing more, for example one that Claude enters on its own', async () => {
     const session = await busyTestSession();
-    await session.tell(mode('plan'), mode('default'), mode('dontAsk'));
+    await session.emit(mode('plan'), mode('default'), mode('dontAsk'));
     expect(await session.record()).toMatchObject({ mode: 'dontAsk', alarm: null });
   });
 
   it('for a mode that a person chose, even if it is reported before the reply', async () => {
     const session = await busyTestSession();
     await insert(session, { subtype: 'set_permission_mode', mode: 'acceptEdits' });
-    await session.tell(mode('acceptEdits'));
+    await session.emit(mode('acceptEdits'));
     expect(await alarm(session)).toBeNull();
   });
 
   it('for a mode that an answer set', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     const updatedPermissions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
     const response = { subtype: 'success', response: { behavior: 'allow', updatedPermissions } };
     await allow(session, 'r1', response);
-    await session.tell(echo(response), mode('acceptEdits'));
+    await session.emit(echo(response), mode('acceptEdits'));
     expect(await alarm(session)).toBeNull();
   });
 
   it('for a mode that a command of the running turn may have set', async () => {
     const session = await busyTestSession();
     const id = await insert(session, { text: '/fast', attachments: [], isCommand: true, attachesFiles: false });
-    await session.tell(read(id), { type: 'command-output' }, mode('acceptEdits'));
+    await session.emit(read(id), { type: 'command-output' }, mode('acceptEdits'));
     expect(await alarm(session)).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import { type CheckRecord, textMessage } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Tx } from '../store/store.ts';
 import { requireNoAwaitedTasks } from './background-tasks.ts';
-import { endWords, failureMessage } from './check-message.ts';
+import { endText, failureMessage } from './check-message.ts';
 import { currentCheck, dueCheck, giveUpCheck, noteCheck, setCheck } from './checks.ts';
 import { passGate, templateValues } from './pipeline.ts';
 import { requireNoAlarm } from './session-alarm.ts';
@@ -30,18 +30,18 @@ export async function endCheck(tx: Tx, change: SessionChange, id: string, end: C
   if (found === null || found.id !== id || found.state !== 'running') return;
   const stage = await requireStage(tx, change.record.stageId);
   const run = { ...found, ...end, endedAt: tx.now };
-  const words = `"${run.phase}" (${run.command})`;
+  const text = `"${run.phase}" (${run.command})`;
   switch (end.state) {
     case 'passed':
       await setCheck(tx, change, { ...run, failures: 0 });
-      noteCheck(tx, change, 'info', `The check of ${words} passed.`);
+      noteCheck(tx, change, 'info', `The check of ${text} passed.`);
       // Messages that were sent meanwhile go first; after them it is checked again.
       if ((await tx.outbox.countQueued(stage.id)) === 0) await passGate(tx, change, stage);
       return;
     case 'failed':
     case 'timed-out': {
       const failed = { ...run, failures: run.failures + 1 };
-      if (failed.failures < run.attempts) return tellFailure(tx, change, failed, null);
+      if (failed.failures < run.attempts) return reportFailure(tx, change, failed, null);
       await setCheck(tx, change, failed);
       change.record = { ...change.record, atGate: true };
       const often = failed.failures === 1 ? 'once' : `${failed.failures} times`;
@@ -49,7 +49,7 @@ export async function endCheck(tx: Tx, change: SessionChange, id: string, end: C
         tx,
         change,
         'warning',
-        `The check of ${words} failed ${often}; the last time it ${endWords(failed)}.`,
+        `The check of ${text} failed ${often}; the last time it ${endText(failed)}.`,
       );
     }
     case 'stopped':
@@ -65,7 +65,7 @@ export async function endCheck(tx: Tx, change: SessionChange, id: string, end: C
 }
 
 /** Queues the message about a failure, ahead of all that waits. */
-async function tellFailure(tx: Tx, change: SessionChange, run: CheckRecord, actor: string | null): Promise<void> {
+async function reportFailure(tx: Tx, change: SessionChange, run: CheckRecord, actor: string | null): Promise<void> {
   const { stageId } = change.record;
   const stage = await requireStage(tx, stageId);
   const wireId = tx.newWireId();
@@ -79,7 +79,7 @@ async function tellFailure(tx: Tx, change: SessionChange, run: CheckRecord, acto
 }
 
 /** How often in a row a check is run again after a restart: one that crashes Callboard must not do so forever. */
-const MOST_AGAIN = 3;
+const MAX_AGAIN = 3;
 
 /**
  * Settles a check that ran when Callboard ended. Nobody knows how it would have ended, so it has no result and counts as no failure;
@@ -89,12 +89,12 @@ export async function interruptCheck(tx: Tx, change: SessionChange, run: CheckRe
   const stage = await requireStage(tx, run.stageId);
   const before = (await tx.checks.listOf(run.stageId)).filter(({ id }) => id !== run.id);
   const inRow = before.findIndex(({ state }) => state !== 'interrupted');
-  const isTooOften = (inRow === -1 ? before.length : inRow) >= MOST_AGAIN - 1;
+  const isTooOften = (inRow === -1 ? before.length : inRow) >= MAX_AGAIN - 1;
   const { command, timeLimit, attempts } = run;
   const gate = stage.pipeline[run.phaseIndex]?.gate;
   const check = typeof gate === 'object' ? gate.check : { command, timeLimit, attempts };
   const what = isTooOften
-    ? `It was ended by a restart of Callboard, ${MOST_AGAIN} times in a row. Run it again when Callboard runs well.`
+    ? `It was ended by a restart of Callboard, ${MAX_AGAIN} times in a row. Run it again when Callboard runs well.`
     : 'It was ended by a restart of Callboard, and is run again.';
   await giveUpCheck(tx, change, run, { state: 'interrupted', reason: what });
   if (isTooOften) change.record = { ...change.record, atGate: true };
@@ -105,7 +105,7 @@ export async function interruptCheck(tx: Tx, change: SessionChange, run: CheckRe
 export async function runCheckAgain(tx: Tx, change: SessionChange, actor: string): Promise<void> {
   const { stageId, phaseIndex, lastTurn } = change.record;
   const stage = await requireStage(tx, stageId);
-  requireAtRest(change);
+  requireIdle(change);
   if (stage.completedAt !== null)
     throw new Rejection('already_done', `${stageId} is done. Reopen it, or send it a message.`);
   const gate = stage.pipeline[phaseIndex]?.gate;
@@ -119,7 +119,7 @@ export async function runCheckAgain(tx: Tx, change: SessionChange, actor: string
 
 /** Sends the failure of the newest check to Claude once more. @throws Rejection `no_check`, `already_running`, `session_alarm`, `in_terminal` */
 export async function sendFailureAgain(tx: Tx, change: SessionChange, actor: string): Promise<void> {
-  requireAtRest(change);
+  requireIdle(change);
   const run = await currentCheck(tx, change);
   if (run === null || (run.state !== 'failed' && run.state !== 'timed-out'))
     throw new Rejection(
@@ -127,10 +127,10 @@ export async function sendFailureAgain(tx: Tx, change: SessionChange, actor: str
       `The newest check of ${change.record.stageId} did not fail, so there is nothing to send.`,
     );
   noteCheck(tx, change, 'info', `${actor} sent the failure of the check to Claude once more.`);
-  await tellFailure(tx, change, run, null);
+  await reportFailure(tx, change, run, null);
 }
 
-function requireAtRest({ record }: SessionChange): void {
+function requireIdle({ record }: SessionChange): void {
   requireNoAlarm(record);
   requireNotInTerminal(record);
   if (isChecking(record)) throw new Rejection('already_running', `A check of ${record.stageId} is running already.`);

@@ -54,8 +54,8 @@ export async function endLaunch(
     for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, change, request, end.reason);
     const lacking = await notInConversation(ending, change.record.turnMessages);
     // A turn that a person ended is not started again.
-    const isForHold = change.record.holdInterrupt !== null; // it goes on when it is released
-    const ended = isForHold ? [] : await sentBeforeAnInterrupt(tx, launchId, lacking);
+    const isForPause = change.record.holdInterrupt !== null; // it goes on when it is released
+    const ended = isForPause ? [] : await sentBeforeAnInterrupt(tx, launchId, lacking);
     const givenUp = end.kind === 'stopped' ? lacking : ended;
     for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written'])) await settleRow(ending, row);
     const turnMessages = lacking.filter((row) => !givenUp.includes(row)).map(({ id }) => id);
@@ -138,7 +138,7 @@ async function settleAnswer(tx: Tx, row: OutboxRow, end: LaunchEnd): Promise<voi
 }
 
 /** A process saves its count when it ends in peace. What it counted in a turn that it could not finish is not known here. */
-const isCountKept = ({ turnRunning }: SessionRecord, end: LaunchEnd): boolean =>
+const isCountSaved = ({ turnRunning }: SessionRecord, end: LaunchEnd): boolean =>
   end.kind === 'not-started' || (end.kind === 'stopped' && end.isKilled !== true && !turnRunning);
 
 function endSession({ tx, change, end }: Ending): void {
@@ -163,7 +163,7 @@ function endSession({ tx, change, end }: Ending): void {
     lastAction: null,
     stalledSince: null,
     beyondBudget: end.kind === 'not-started' && end.isBegunAgain === true && record.beyondBudget,
-    ...(isCountKept(record, end) ? {} : { costCounted: null, tokensCounted: null }),
+    ...(isCountSaved(record, end) ? {} : { costCounted: null, tokensCounted: null }),
   };
   const text = end.reason;
   if (end.kind === 'not-started' && end.isBegunAgain) {
@@ -186,9 +186,9 @@ function endSession({ tx, change, end }: Ending): void {
   if (wasActive) {
     change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: text, code: null };
     // A process that died before it had followed the interrupt for a hold.
-    const isForHold = end.kind === 'died' && record.holdInterrupt === 'asked';
-    change.record.queueHeld = !isForHold;
-    change.record.holdInterrupt = isForHold ? 'interrupted' : null;
+    const isForPause = end.kind === 'died' && record.holdInterrupt === 'asked';
+    change.record.queueHeld = !isForPause;
+    change.record.holdInterrupt = isForPause ? 'interrupted' : null;
   }
   if (wasActive || end.kind === 'died')
     addNotice(change, tx.now, { level: end.kind === 'died' ? 'warning' : 'info', code: 'process-ended', text });

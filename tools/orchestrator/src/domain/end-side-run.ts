@@ -4,11 +4,11 @@ import type { CommentRecord } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import type { Tx } from '../store/store.ts';
 import { passGate } from './pipeline.ts';
-import { tellComments } from './review-comments.ts';
+import { sendComments } from './review-comments.ts';
 import type { SessionChange } from './session-change.ts';
 import { giveUpSideRun, noteSideRun, setSideRun, waitForPerson } from './side-runs.ts';
 import { spend } from './spending.ts';
-import { goesOnByItself, knownRefusal, plannedWait, triesAfter } from './usage-limits.ts';
+import { knownRefusal, plannedWait, resumesAutomatically, triesAfter } from './usage-limits.ts';
 
 /** How a run ended. Its comments belong to the stage, and get their stored form here. */
 export type SideRunEnd = {
@@ -56,7 +56,7 @@ export async function endSideRun(tx: Tx, change: SessionChange, id: string, end:
     text,
   };
   await setSideRun(tx, change, done);
-  noteSideRun(tx, change, 'info', doneWords(done));
+  noteSideRun(tx, change, 'info', doneText(done));
   if (isOfPhase) await followReview(tx, change, done);
 }
 
@@ -66,7 +66,7 @@ export async function endSideRun(tx: Tx, change: SessionChange, id: string, end:
  */
 async function waitForReset(tx: Tx, change: SessionChange, run: SideRun, limit: LimitRefusal): Promise<boolean> {
   if (run.phaseIndex === null || run.phaseIndex !== change.record.phaseIndex) return false;
-  if (!(await goesOnByItself(tx, await requireStage(tx, run.stageId)))) return false;
+  if (!(await resumesAutomatically(tx, await requireStage(tx, run.stageId)))) return false;
   const { window, resetsAt } = limit.resetsAt === null ? await knownRefusal(tx) : limit;
   const tries = triesAfter(tx, resetsAt, run.limitWait?.tries ?? 0);
   const { goesOnAt } = plannedWait(tx, { since: tx.now, window, resetsAt, goesOnAt: null }, tries);
@@ -107,7 +107,7 @@ async function addComments(tx: Tx, run: SideRun, found: readonly FoundComment[])
       answeredAt: null,
     });
   }
-  if (found.length > 0) await tellComments(tx, run.stageId);
+  if (found.length > 0) await sendComments(tx, run.stageId);
   return found.length;
 }
 
@@ -115,19 +115,19 @@ async function addComments(tx: Tx, run: SideRun, found: readonly FoundComment[])
 async function followReview(tx: Tx, change: SessionChange, run: SideRun): Promise<void> {
   const { stageId } = run;
   const stage = await requireStage(tx, stageId);
-  await keepAsResult(tx, run);
+  await storeAsResult(tx, run);
   if (run.findings + run.misplaced.length > 0) await waitForPerson(tx, change, run);
   else if ((await tx.outbox.countQueued(stageId)) === 0) await passGate(tx, change, stage);
 }
 
 /** The verdict is what templates of the next phase get as `{{previous.result}}`. */
-async function keepAsResult(tx: Tx, run: SideRun): Promise<void> {
+async function storeAsResult(tx: Tx, run: SideRun): Promise<void> {
   const phase = await tx.phaseRuns.newest(run.stageId);
   if (phase === null || phase.phaseIndex !== run.phaseIndex) return;
   await tx.phaseRuns.setNewest({ ...phase, result: run.summary ?? '', endedAt: tx.now });
 }
 
-function doneWords({ kind, findings, misplaced, summary }: SideRun): string {
+function doneText({ kind, findings, misplaced, summary }: SideRun): string {
   if (kind === 'pull-request') return 'Claude wrote a title and a text for the pull request.';
   const found = findings === 0 ? 'nothing to change' : findings === 1 ? '1 thing' : `${findings} things`;
   const left = misplaced.length === 0 ? '' : ` ${misplaced.length} more name lines that the changes do not have.`;

@@ -2,7 +2,7 @@ import { type MachineId, ProjectId, type Stage } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { machineId } from '../../test/support/test-machines.ts';
 import { sampleStage, stageId } from '../../test/support/test-store.ts';
-import { formerFate, isOnMachine } from './former-worktree.ts';
+import { isOnMachine, orphanFate } from './former-worktree.ts';
 
 const [ATTIC, DESK] = [machineId(1), machineId(2)];
 const at = (path: string) => ({ path, branch: 'callboard/STAGE-1', base: 'c0ffee' });
@@ -15,7 +15,7 @@ const lostOn = (machine: MachineId, path: string | null) => ({
   worktree: path === null ? null : at(path),
 });
 
-const former = {
+const orphaned = {
   machineId: ATTIC,
   stageId: stageId('STAGE-1'),
   stageTitle: 'Login',
@@ -62,7 +62,7 @@ const FATES: [string, Partial<Stage> | null, string][] = [
 
 it.each(FATES)('knows what becomes of an old worktree whose stage %s', (_, fields, fate) => {
   const stage = fields === null ? null : sampleStage({ id: 'STAGE-1', worktree: null, ...fields });
-  expect(formerFate(former, stage)).toBe(fate);
+  expect(orphanFate(orphaned, stage)).toBe(fate);
 });
 
 it('counts a worktree on the machine that has the stage, and on the only one', () => {

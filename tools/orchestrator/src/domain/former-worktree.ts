@@ -1,15 +1,15 @@
 import { basename } from 'node:path';
 import type { MachineId, Stage, Worktree } from '@callboard/contract';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { OrphanedWorktree } from '../store/ports/machine-tables.ts';
 
 /**
  * What becomes of a worktree that a machine had when it was lost. `own`: its stage goes on in it. `waits`: it can go on in it.
  * Otherwise nothing will ever work in it again.
  */
-export type FormerFate = 'own' | 'waits' | 'deleted' | 'done' | 'elsewhere';
+export type OrphanFate = 'own' | 'waits' | 'deleted' | 'done' | 'elsewhere';
 
 /** @param stage null if it was deleted */
-export function formerFate({ machineId, worktree }: FormerWorktree, stage: Stage | null): FormerFate {
+export function orphanFate({ machineId, worktree }: OrphanedWorktree, stage: Stage | null): OrphanFate {
   if (stage === null) return 'deleted';
   // By the names of folders: the data directory of a machine may move.
   const isIt = (at: MachineId | null, other: Worktree) =>

@@ -1,6 +1,6 @@
-import type { GoneBack, Stage } from '@callboard/contract';
+import type { RewindRecord, Stage } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import type { ConversationState, GoingBack } from '../store/going-back-records.ts';
+import type { ConversationState, Rewinding } from '../store/going-back-records.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
@@ -9,7 +9,7 @@ import { endWaits } from './usage-limits.ts';
 /** How a session changes when a person goes back to an earlier message (docs/decisions/rewind.md). */
 
 /** @throws Rejection `cannot_go_back` while the files of the stage are set back */
-export function requireNotGoingBack(session: SessionRecord | null): void {
+export function requireNotRewinding(session: SessionRecord | null): void {
   if (session?.goingBack == null) return;
   const message = `The files of ${session.stageId} are being restored. Try again in a moment.`;
   throw new Rejection('cannot_go_back', message);
@@ -34,7 +34,7 @@ const conversationOf = (record: SessionRecord): ConversationState => ({
 });
 
 /** The session of a stage has a launch only between its beginning and its end. */
-export const begin = (change: SessionChange, goingBack: GoingBack): void => {
+export const begin = (change: SessionChange, goingBack: Rewinding): void => {
   change.record = { ...change.record, goingBack, isGoingBack: true };
 };
 
@@ -44,22 +44,22 @@ export const abandon = (change: SessionChange): void => {
 };
 
 /** Stores the result of what was begun, once the files are set. */
-export async function finish(tx: Tx, change: SessionChange, goingBack: GoingBack): Promise<void> {
-  const { kind, entry, files, conversation, by } = goingBack;
+export async function finish(tx: Tx, change: SessionChange, rewinding: Rewinding): Promise<void> {
+  const { kind, entry, files, conversation, by } = rewinding;
   const { record } = change;
   abandon(change);
   endWaits(change);
   if (kind === 'undo') {
     const goneBack = record.goneBack.filter(({ id }) => id !== entry.id);
     change.record = { ...change.record, ...conversation, goneBack, undo: null, changesCountedFor: null };
-    const text = `${by} undid going back: ${whatOf(entry)} as before.${stayed(goingBack)}`;
+    const text = `${by} undid going back: ${whatOf(entry)} as before.${stayed(rewinding)}`;
     addNotice(change, tx.now, { level: 'info', code: 'going-back-undone', text });
   } else {
     const undo = { files: files?.kept ?? null, conversation: conversation === null ? null : conversationOf(record) };
     const lastTurn = { outcome: 'succeeded', at: tx.now, message: null, code: null } as const;
     const goneBack = [...record.goneBack.map((one) => ({ ...one, canUndo: false })), entry];
     change.record = { ...change.record, ...conversation, goneBack, undo, lastTurn };
-    const text = `${by} went back to before an earlier message: ${whatOf(entry)} restored.${stayed(goingBack)}`;
+    const text = `${by} went back to before an earlier message: ${whatOf(entry)} restored.${stayed(rewinding)}`;
     addNotice(change, tx.now, { level: 'info', code: 'gone-back', text });
   }
   if (files === null) return;
@@ -71,13 +71,13 @@ export async function finish(tx: Tx, change: SessionChange, goingBack: GoingBack
 /** How many files that stayed are named. */
 const NAMED = 10;
 
-function stayed({ blocked }: GoingBack): string {
+function stayed({ blocked }: Rewinding): string {
   if (blocked.length === 0) return '';
   const more = blocked.length > NAMED ? ` and ${blocked.length - NAMED} more` : '';
   return ` These stayed as they are, because they could not be restored: ${blocked.slice(0, NAMED).join(', ')}${more}.`;
 }
 
-const whatOf = ({ files, conversation }: GoneBack): string =>
+const whatOf = ({ files, conversation }: RewindRecord): string =>
   files && conversation ? 'files and conversation are' : files ? 'the files are' : 'the conversation is';
 
 /** The next message ends the time in which the newest going back can be undone. */

@@ -2,24 +2,24 @@ import { isDeepStrictEqual } from 'node:util';
 import type { InputChange, ToolInput, TranscriptEntry } from '@callboard/contract';
 import type { Ask, HookInput, RecordedHook } from '../agent/agent-event.ts';
 import { describeTool, oneLine } from '../agent/describe-tool.ts';
-import { LONGEST_STRING, truncateStrings } from '../lib/truncate.ts';
+import { MAX_STRING_LENGTH, truncateStrings } from '../lib/truncate.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { EventContext } from './event-context.ts';
 import { callChanged } from './running-calls.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
-type Kept = SessionRecord['hookInputs'][number];
+type Saved = SessionRecord['hookInputs'][number];
 type Call = Extract<TranscriptEntry, { kind: 'tool-use' }>;
 
 /** How many are kept until their calls are known. Parallel subagents make several calls at once. */
-const MOST = 64;
+const MAX = 64;
 
 /** Keeps an input that a hook gave to a call. Which call that is shows in a request for it, or in the record. */
-export function hookChangedInput({ change }: EventContext, { change: told }: { change: HookInput }): void {
-  const input = truncateStrings(told.input, LONGEST_STRING);
-  const kept: Kept = { ...told, input, conversationId: change.record.sessionId, toolUseId: null };
-  change.record = { ...change.record, hookInputs: [...change.record.hookInputs, kept].slice(-MOST) };
+export function hookChangedInput({ change }: EventContext, { change: reported }: { change: HookInput }): void {
+  const input = truncateStrings(reported.input, MAX_STRING_LENGTH);
+  const saved: Saved = { ...reported, input, conversationId: change.record.sessionId, toolUseId: null };
+  change.record = { ...change.record, hookInputs: [...change.record.hookInputs, saved].slice(-MAX) };
 }
 
 /** Returns how a hook changed the call that a person is asked about; undefined if none did. */
@@ -27,15 +27,15 @@ export async function changeOfAsked({ tx, change }: EventContext, ask: Ask): Pro
   const { hookInputs } = change.record;
   if (ask.toolUseId === '') return undefined;
   // Of several hooks, the one that ended last counts (2.1.330).
-  const kept = hookInputs.findLast((one) => one.toolUseId === null && isGiven(one, ask));
-  if (kept === undefined) return undefined;
-  setCall(change, kept, ask.toolUseId);
+  const saved = hookInputs.findLast((one) => one.toolUseId === null && isGiven(one, ask));
+  if (saved === undefined) return undefined;
+  setCall(change, saved, ask.toolUseId);
   const call = await findCall(tx, change, ask.toolUseId);
   return call === null || isPartOf(call.input, ask.input) ? undefined : { hook: null, from: call.input };
 }
 
-const isGiven = ({ toolName, input }: Kept, ask: Ask): boolean =>
-  toolName === ask.toolName && isPartOf(input, truncateStrings(ask.input, LONGEST_STRING));
+const isGiven = ({ toolName, input }: Saved, ask: Ask): boolean =>
+  toolName === ask.toolName && isPartOf(input, truncateStrings(ask.input, MAX_STRING_LENGTH));
 
 /** Claude Code adds defaults to what it asks about. */
 const isPartOf = (part: ToolInput, whole: ToolInput): boolean =>
@@ -46,14 +46,14 @@ export function hookDecided(
   change: SessionChange,
   { toolName, toolUseId }: { toolName: string; toolUseId: string },
 ): void {
-  const kept = change.record.hookInputs.find(
+  const saved = change.record.hookInputs.find(
     (one) => one.when === 'deciding' && one.toolUseId === null && one.toolName === toolName,
   );
-  if (kept !== undefined && toolUseId !== '') setCall(change, kept, toolUseId);
+  if (saved !== undefined && toolUseId !== '') setCall(change, saved, toolUseId);
 }
 
-function setCall(change: SessionChange, kept: Kept, toolUseId: string): void {
-  const hookInputs = change.record.hookInputs.map((one) => (one === kept ? { ...one, toolUseId } : one));
+function setCall(change: SessionChange, saved: Saved, toolUseId: string): void {
+  const hookInputs = change.record.hookInputs.map((one) => (one === saved ? { ...one, toolUseId } : one));
   change.record = { ...change.record, hookInputs };
 }
 
@@ -67,7 +67,7 @@ export async function showHookInputs(
   change: SessionChange,
   { recorded, worktree, isLast }: { recorded: readonly RecordedHook[]; worktree: string | null; isLast: boolean },
 ): Promise<boolean> {
-  const left: Kept[] = [];
+  const left: Saved[] = [];
   for (const kept of change.record.hookInputs) {
     const shown = new Set(change.record.hookInputsShown);
     const found = recorded.find(
@@ -88,13 +88,13 @@ export async function showHookInputs(
 async function showHookInput(
   tx: Tx,
   change: SessionChange,
-  { kept, found, worktree }: { kept: Kept; found: RecordedHook | undefined; worktree: string | null },
+  { kept, found, worktree }: { kept: Saved; found: RecordedHook | undefined; worktree: string | null },
 ): Promise<void> {
   const { toolName, input, digest } = kept;
   const toolUseId = found?.toolUseId ?? kept.toolUseId;
   const call = toolUseId === null ? null : await findCall(tx, change, toolUseId);
   const hook = found?.command ?? null;
-  const who = hook === null ? 'A hook' : `The hook ${oneLine(hook, LONGEST_COMMAND)}`;
+  const who = hook === null ? 'A hook' : `The hook ${oneLine(hook, MAX_COMMAND_LENGTH)}`;
   const notice = { kind: 'notice', parentToolUseId: call?.parentToolUseId ?? null, level: 'warning' } as const;
   const code = 'input-changed';
   const after = describeTool(toolName, input, worktree);
@@ -103,7 +103,7 @@ async function showHookInput(
     addEntry(change, tx.now, { ...notice, code, text });
     return;
   }
-  const hookInputsShown = [...change.record.hookInputsShown, `${toolUseId} ${digest}`].slice(-MOST);
+  const hookInputsShown = [...change.record.hookInputsShown, `${toolUseId} ${digest}`].slice(-MAX);
   change.record = { ...change.record, hookInputsShown };
   if (call !== null && isDeepStrictEqual(call.input, input)) return; // it gave back what it got
   callChanged(change, toolUseId, { input, description: after });
@@ -112,7 +112,7 @@ async function showHookInput(
   addEntry(change, tx.now, { ...notice, code, text, changedCall: { toolUseId, input, hook } });
 }
 
-const LONGEST_COMMAND = 160;
+const MAX_COMMAND_LENGTH = 160;
 
 async function findCall(tx: Tx, { record, entries }: SessionChange, toolUseId: string): Promise<Call | null> {
   const fresh = entries.findLast((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);

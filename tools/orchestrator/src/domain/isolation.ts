@@ -2,7 +2,7 @@ import type { Isolation } from '@callboard/contract';
 import { addNotice, type SessionChange } from './session-change.ts';
 
 /** How many characters of a command are shown. */
-const LONGEST_COMMAND = 200;
+const MAX_COMMAND_LENGTH = 200;
 
 /** Stores the isolation of the newest launch. `command-left` stays for the life of the session. */
 export function takeIsolation(change: SessionChange, isolation: Isolation): void {
@@ -24,7 +24,7 @@ export function loosenIsolation(
 /** Lowers the isolation after a command ran outside the sandbox, and says so once. @param asked the command, in one line */
 export function commandLeft(change: SessionChange, now: string, asked: string): void {
   const wasPrevented = change.record.isolation.level === 'prevented';
-  const named = asked.length > LONGEST_COMMAND ? `${asked.slice(0, LONGEST_COMMAND)} …` : asked;
+  const named = asked.length > MAX_COMMAND_LENGTH ? `${asked.slice(0, MAX_COMMAND_LENGTH)} …` : asked;
   loosenIsolation(change, 'command-left', named);
   if (!wasPrevented) return;
   const text =

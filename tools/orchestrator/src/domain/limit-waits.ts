@@ -5,20 +5,20 @@ import { budgetBefore } from './budgets.ts';
 import { changeSession, openChange, saveChange } from './change-session.ts';
 import { deliver, insertContinue, makeUrgent } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
-import { endWaits, goesOnByItself, plannedWait } from './usage-limits.ts';
+import { endWaits, plannedWait, resumesAutomatically } from './usage-limits.ts';
 
 /** Plans the wait of a stage anew, after a change of what decides whether it goes on by itself. Does nothing for any other stage. */
 export async function replanWait(tx: Tx, stage: Stage): Promise<void> {
   if ((await tx.sessions.find(stage.id))?.limitWait == null) return;
-  const goesOn = await goesOnByItself(tx, stage);
-  await changeSession(tx, stage.id, (change) => setGoesOn(tx, change, goesOn));
+  const resumes = await resumesAutomatically(tx, stage);
+  await changeSession(tx, stage.id, (change) => setResumes(tx, change, resumes));
 }
 
 /** Lets a session that waits go on by itself when its limit resets, or keeps it for a person. */
-export function setGoesOn(tx: Tx, change: SessionChange, goesOn: boolean): void {
+export function setResumes(tx: Tx, change: SessionChange, resumes: boolean): void {
   const { limitWait } = change.record;
-  if (limitWait === null || (limitWait.goesOnAt !== null) === goesOn) return;
-  const planned = goesOn ? plannedWait(tx, limitWait, 0) : { ...limitWait, goesOnAt: null };
+  if (limitWait === null || (limitWait.goesOnAt !== null) === resumes) return;
+  const planned = resumes ? plannedWait(tx, limitWait, 0) : { ...limitWait, goesOnAt: null };
   change.record = { ...change.record, limitWait: planned, limitTries: 0 };
 }
 
@@ -33,7 +33,12 @@ export interface ResumeIn {
  * transaction, so it goes on once, whatever is killed and when. Messages that the conversation lacks are repeated instead.
  * @param actor null: Callboard, because the limit has reset
  */
-export async function goOnIn(tx: Tx, { resumeWith, repeatIn }: ResumeIn, change: SessionChange, actor: string | null) {
+export async function resumeIn(
+  tx: Tx,
+  { resumeWith, repeatIn }: ResumeIn,
+  change: SessionChange,
+  actor: string | null,
+) {
   const { stageId, launchId, turnMessages } = change.record;
   endWaits(change);
   if (actor === null) {

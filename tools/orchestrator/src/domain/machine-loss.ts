@@ -27,7 +27,7 @@ export async function loseStage(tx: Tx, stage: Stage, loss: Loss): Promise<void>
   const updated: Stage = { ...stage, machineId: null, worktree: null, setup: null, lost, updatedAt: tx.now };
   await tx.stages.update(updated);
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: updated } });
-  await noteFormer(tx, stage, loss.machineId);
+  await noteOrphaned(tx, stage, loss.machineId);
   await tx.mergeIntents.remove(stage.id);
   await endCommands(tx, stage.id, reasonOf(loss));
   const session = await tx.sessions.find(stage.id);
@@ -42,12 +42,12 @@ export async function loseStage(tx: Tx, stage: Stage, loss: Loss): Promise<void>
 }
 
 /** Whatever becomes of the stage, the machine finds its worktree by this when it is back: also one that a start had just made. */
-async function noteFormer(tx: Tx, stage: Stage, machineId: MachineId): Promise<void> {
+async function noteOrphaned(tx: Tx, stage: Stage, machineId: MachineId): Promise<void> {
   const { id, title, projectId, worktree } = stage;
   const project = await tx.projects.find(projectId);
-  const places = await tx.projectPlaces.list();
+  const places = await tx.projectLocations.list();
   const place = places.find((one) => one.projectId === projectId && one.machineId === machineId);
-  await tx.formerWorktrees.save({
+  await tx.orphanedWorktrees.save({
     machineId,
     stageId: id,
     stageTitle: title,
@@ -143,7 +143,7 @@ export function continueElsewhere({ prompt, lost }: Pick<Stage, 'prompt' | 'lost
     branch === undefined
       ? 'No branch of it was known'
       : `The files here are those of the branch ${branch} as it was pushed last, if it was; look at git log first`;
-  const words = said.join('\n\n').slice(-QUOTED);
-  const quoted = words === '' ? '' : `\n\nWhat you said last there:\n\n${words}`;
+  const text = said.join('\n\n').slice(-QUOTED);
+  const quoted = text === '' ? '' : `\n\nWhat you said last there:\n\n${text}`;
   return `${prompt}\n\n---\nThis work was begun on another machine (${lost?.machine ?? 'unknown'}), which is lost, in a conversation that you do not have here. ${files}. Find out what is done already, and go on from there.${quoted}`;
 }

@@ -7,10 +7,10 @@ import {
 } from '@callboard/contract';
 import { type MessageRow, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import { budgetBefore, withhold } from './budgets.ts';
+import { budgetBefore, pauseTurn } from './budgets.ts';
 import { closeDenial, dropDeferred } from './denials.ts';
 import { endUndo } from './going-back.ts';
-import { isStageOnHold } from './holds.ts';
+import { isStagePaused } from './holds.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 import { endWaits } from './usage-limits.ts';
 
@@ -37,10 +37,10 @@ export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> 
   const [first] = await tx.outbox.queueOf(change.record.stageId);
   if (first === undefined || (change.record.queueHeld && !first.body.urgent)) return;
   if (change.record.launchId === null || tx.diskPauseReason() !== null) return;
-  if (await isStageOnHold(tx, change.record.stageId)) return;
+  if (await isStagePaused(tx, change.record.stageId)) return;
   const budget = await budgetBefore(tx, change.record);
   if (budget === null) await deliver(tx, change, first);
-  else await withhold(tx, change, first, budget);
+  else await pauseTurn(tx, change, first, budget);
 }
 
 /** Puts "Continue" ahead of the queue. @param actor null: Callboard */

@@ -1,6 +1,6 @@
 import type { PermissionRule, RuleScope, Stage } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
-import type { KeptRule } from '../agent/permission-updates.ts';
+import type { SavedRule } from '../agent/permission-updates.ts';
 import { hasPart, ruleMatch } from '../agent/rule-match.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { Tx } from '../store/store.ts';
@@ -8,7 +8,7 @@ import type { EventContext } from './event-context.ts';
 
 interface Grant {
   scope: RuleScope;
-  granted: readonly KeptRule[];
+  granted: readonly SavedRule[];
   by: string;
   /** When the rules stop by themselves; null: never. */
   expiresAt: string | null;
@@ -21,7 +21,7 @@ interface Grant {
  * new end date, if that is later or `mayShorten`.
  * @returns the granted rules, as they are stored
  */
-export async function keepRules(
+export async function saveRules(
   tx: Tx,
   stage: Pick<Stage, 'projectId'> & { id: Stage['id'] | null },
   { scope, granted, by, expiresAt, mayShorten = false }: Grant,
@@ -30,35 +30,35 @@ export async function keepRules(
   const stageId = scope === 'stage' ? stage.id : null;
   const known = (await tx.rules.listOf(projectId, tx.now)).filter((rule) => rule.stageId === stageId);
   let hasChanged = false;
-  const kept: PermissionRule[] = [];
+  const saved: PermissionRule[] = [];
   for (const { kind, rule } of granted) {
     const before = known.find((other) => other.kind === kind && other.rule === rule);
     if (
       before !== undefined &&
       (before.expiresAt === expiresAt || !(mayShorten || isLater(expiresAt, before.expiresAt)))
     ) {
-      kept.push(before);
+      saved.push(before);
       continue;
     }
     const made = { ruleId: tx.newId(), scope, projectId, stageId, kind, rule, by, createdAt: tx.now };
     const after = { endedAt: null, endedBy: null, ...(before ?? made), expiresAt };
-    kept.push(after);
+    saved.push(after);
     await tx.rules.save(after);
     hasChanged = true;
   }
-  if (hasChanged) await tellRules(tx, projectId);
-  return kept;
+  if (hasChanged) await notifyRules(tx, projectId);
+  return saved;
 }
 
 const isLater = (end: string | null, other: string | null): boolean => other !== null && (end === null || end > other);
 
 /** Emits the rules of a project. */
-export async function tellRules(tx: Tx, projectId: Stage['projectId']): Promise<void> {
+export async function notifyRules(tx: Tx, projectId: Stage['projectId']): Promise<void> {
   await tx.emit({ type: 'rules-updated', data: { projectId, rules: await tx.rules.listOf(projectId, tx.now) } });
 }
 
 /** How many entries are searched for a call: it is among the newest when its result comes, but for many at once. */
-const LOOK_BACK = [10, 200];
+const LOOKBACK = [10, 200];
 
 /** Records which of the kept rules let a call run, if Claude Code says that it was a rule. */
 export async function recordRuleUse(
@@ -86,7 +86,7 @@ export async function recordRuleUse(
 async function findUse({ tx, change }: Pick<EventContext, 'tx' | 'change'>, toolUseId: string) {
   const fresh = change.entries.findLast((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);
   if (fresh?.kind === 'tool-use') return fresh;
-  for (const limit of LOOK_BACK) {
+  for (const limit of LOOKBACK) {
     const page = await tx.transcript.page(change.record.stageId, { after: undefined, before: undefined, limit });
     const entry = page.findLast((one) => one.kind === 'tool-use' && one.toolUseId === toolUseId);
     if (entry?.kind === 'tool-use') return entry;

@@ -18,10 +18,10 @@ import { newestEntries } from './commands-of.ts';
 import { deliverNext } from './message-delivery.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { dueSideRun } from './side-runs.ts';
-import { goesOnLater } from './wake-ups.ts';
+import { resumesLater } from './wake-ups.ts';
 
 /** How much of Claude's last words is kept of a phase, in characters. */
-const LONGEST_RESULT = 50_000;
+const MAX_RESULT_LENGTH = 50_000;
 
 type Begun = Pick<Stage, 'title' | 'prompt' | 'pipeline'>;
 
@@ -75,7 +75,7 @@ async function addPhaseRun(
 export async function followPipeline(tx: Tx, change: SessionChange): Promise<void> {
   const { record } = change;
   if (record.lastTurn?.outcome !== 'succeeded' || record.alarm !== null || record.terminal !== null) return;
-  if (goesOnLater(record, tx.now)) return; // Claude ended its turn to go on at a certain time
+  if (resumesLater(record, tx.now)) return; // Claude ended its turn to go on at a certain time
   if (awaitedTasks(record).length > 0) return;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
@@ -85,7 +85,7 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
   const isToDo = check === null ? !record.atGate : record.turnToFollow && !isChecking(record);
   if (!isToDo && !record.turnToFollow) return;
   if ((await tx.outbox.countQueued(record.stageId)) > 0) return;
-  if (record.turnToFollow) await keepResult(tx, change);
+  if (record.turnToFollow) await storeResult(tx, change);
   if (!isToDo) return;
   if (check === null) await passGate(tx, change, stage);
   else await dueCheck(tx, change, { stage, check, by: null });
@@ -96,7 +96,7 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
  */
 export async function isPhaseDue(tx: Tx, record: SessionRecord): Promise<boolean> {
   if (record.lastTurn?.outcome !== 'succeeded' || !record.turnToFollow || isChecking(record)) return false;
-  if (goesOnLater(record, tx.now) || awaitedTasks(record).length > 0) return false;
+  if (resumesLater(record, tx.now) || awaitedTasks(record).length > 0) return false;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   if (stage == null || finished === undefined) return false;
@@ -118,14 +118,14 @@ async function followInReview(tx: Tx, change: SessionChange, stage: Stage): Prom
 }
 
 /** Keeps Claude's last words of the phase. */
-async function keepResult(tx: Tx, change: SessionChange): Promise<void> {
+async function storeResult(tx: Tx, change: SessionChange): Promise<void> {
   change.record = { ...change.record, turnToFollow: false };
   const run = await tx.phaseRuns.newest(change.record.stageId);
   if (run === null || run.phaseIndex !== change.record.phaseIndex) return;
   const entries = await newestEntries(tx, change);
   const said = entries.findLast((entry) => entry.kind === 'text' && entry.parentToolUseId === null);
   const isOfPhase = said !== undefined && said.at >= run.begunAt;
-  const result = isOfPhase && said.kind === 'text' ? truncate(said.text, LONGEST_RESULT) : run.result;
+  const result = isOfPhase && said.kind === 'text' ? truncate(said.text, MAX_RESULT_LENGTH) : run.result;
   await tx.phaseRuns.setNewest({ ...run, result, endedAt: tx.now });
 }
 

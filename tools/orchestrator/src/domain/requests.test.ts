@@ -4,9 +4,9 @@ import { ALLOWED, allow, answerRow, decide, decision, echo, notices } from '../.
 import {
   asked,
   busyTestSession,
+  type Reported,
   sampleAsk,
   type TestSession,
-  type Told,
   turnEnded,
   up,
 } from '../../test/support/test-session.ts';
@@ -16,13 +16,13 @@ const delivery = async (session: TestSession): Promise<Delivery | undefined> => 
 
 const NOTHING_SAID = { reason: null, answers: null, updatedInput: null };
 
-const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
+const withdrawn: Reported = { type: 'withdrawn', requestId: 'r1' };
 
 describe('a request', () => {
   it('is open as soon as the CLI reports it, and is emitted once', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1', { description: 'Build it' }));
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1', { description: 'Build it' }));
+    await session.emit(asked('r1'));
     expect(await session.pending()).toMatchObject([{ requestId: 'r1', kind: 'approval', description: 'Build it' }]);
     expect(session.events('approval-requested')).toHaveLength(1);
   });
@@ -30,68 +30,68 @@ describe('a request', () => {
   it('names the agent that asks by its description, or by its id if it has none', async () => {
     const session = await busyTestSession();
     const started = { type: 'task-started', taskId: 't1', toolUseId: 'u1', taskType: 'local_agent' } as const;
-    await session.tell({ ...started, description: 'Look around' });
+    await session.emit({ ...started, description: 'Look around' });
     const ids = ['t1', 't9', 'constructor'];
-    await session.tell(...ids.map((agentId) => asked(agentId, { agentId })));
+    await session.emit(...ids.map((agentId) => asked(agentId, { agentId })));
     expect((await session.pending()).map(({ agent }) => agent).sort()).toEqual(['Look around', 'constructor', 't9']);
   });
 
   it('is closed, by no person, when the CLI withdraws it', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
-    expect(await session.tell(withdrawn)).toMatchObject({ state: 'busy' });
+    await session.emit(asked('r1'));
+    expect(await session.emit(withdrawn)).toMatchObject({ state: 'busy' });
     expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null, delivery: 'none' });
     expect(session.events('approval-cancelled')).toMatchObject([{ requestId: 'r1' }]);
     expect(session.events('approval-resolved')).toMatchObject([{ outcome: 'closed' }]);
-    await session.tell(withdrawn); // a repeated line changes nothing
+    await session.emit(withdrawn); // a repeated line changes nothing
     expect(session.events('approval-resolved')).toHaveLength(1);
   });
 
   it('that is withdrawn because Callboard ends its turn says so, and for whom', async () => {
     const session = await busyTestSession();
-    const { store, edges, stageId } = session;
+    const { store, platform, stageId } = session;
     const send = (subtype: string, reason?: string) =>
       store.transact(async (tx) => {
         const row = {
-          id: edges.newId(),
+          id: platform.newId(),
           stageId,
           launchId: session.launchId(),
-          wireId: edges.newWireId(),
+          wireId: platform.newWireId(),
           actor: null,
         };
         await tx.outbox.insert({ ...row, createdAt: tx.now, body: { kind: 'control', request: { subtype }, reason } });
       });
     const withdraw = async (requestId: string) => {
-      await session.tell({ type: 'withdrawn', requestId });
+      await session.emit({ type: 'withdrawn', requestId });
       return (await decision(session, requestId))?.reason;
     };
     await send('interrupt', 'Interrupted by Bo.'); // this one belongs to another turn
-    await session.tell(turnEnded('interrupted'), asked('r1'), asked('r2'), asked('r3'));
+    await session.emit(turnEnded('interrupted'), asked('r1'), asked('r2'), asked('r3'));
     await send('get_context_usage');
     expect(await withdraw('r1')).toContain('something else decided');
     await send('interrupt', 'Stopped by Ada.');
     await send('end_session', 'Stopped by Ada.');
-    const words = 'Claude Code withdrew the request, since its turn was ended.';
-    expect(await withdraw('r2')).toBe(`${words} Stopped by Ada.`);
-    await session.tell(turnEnded('interrupted'));
+    const text = 'Claude Code withdrew the request, since its turn was ended.';
+    expect(await withdraw('r2')).toBe(`${text} Stopped by Ada.`);
+    await session.emit(turnEnded('interrupted'));
     expect(await withdraw('r3')).toContain('something else decided');
   });
 
   it('of an unknown kind is refused at once, so that the CLI does not wait for it', async () => {
     const session = await busyTestSession();
-    await session.tell({ type: 'asked-unknown', permissionFor: null, requestId: 'r1', subtype: 'hook_callback' });
+    await session.emit({ type: 'asked-unknown', permissionFor: null, requestId: 'r1', subtype: 'hook_callback' });
     const row = await answerRow(session);
     expect(row).toMatchObject({ state: 'accepted', body: { response: { subtype: 'error' } } });
     expect(await session.pending()).toEqual([]);
     expect(await notices(session)).toEqual(['unknown-request']);
-    await session.tell(echo({ subtype: 'error', error: 'Callboard does not answer "hook_callback" requests' }));
+    await session.emit(echo({ subtype: 'error', error: 'Callboard does not answer "hook_callback" requests' }));
     expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
     expect(session.alarms()).toBe(0);
   });
 
   it('is closed with the reason when its process dies', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'), asked('r2'));
+    await session.emit(asked('r1'), asked('r2'));
     await session.end();
     expect(await session.pending()).toEqual([]);
     expect(await decision(session, 'r2')).toMatchObject({ outcome: 'closed', reason: 'The process is gone.' });
@@ -101,13 +101,13 @@ describe('a request', () => {
 describe('an answer', () => {
   it('is confirmed by an equal echo, whatever the order of its keys', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session, 'r1', {
       subtype: 'success',
       response: { behavior: 'allow', updatedInput: { a: 1, b: [2] } } as never,
     });
     expect(await session.record()).toMatchObject({ state: 'busy' });
-    await session.tell(echo({ response: { updatedInput: { b: [2], a: 1 }, behavior: 'allow' }, subtype: 'success' }));
+    await session.emit(echo({ response: { updatedInput: { b: [2], a: 1 }, behavior: 'allow' }, subtype: 'success' }));
     expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
     expect(await delivery(session)).toBe('confirmed');
     expect(session.events('decision-updated')).toMatchObject([{ delivery: 'confirmed', by: 'Ada' }]);
@@ -116,9 +116,9 @@ describe('an answer', () => {
 
   it('is not applied if the CLI withdraws the request before confirming it', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
-    await session.tell(withdrawn);
+    await session.emit(withdrawn);
     expect(await delivery(session)).toBe('not-applied');
     expect(await answerRow(session)).toMatchObject({ state: 'void' });
     expect(await decision(session)).toMatchObject({ outcome: 'allowed', by: 'Ada' });
@@ -126,9 +126,9 @@ describe('an answer', () => {
 
   it('stays confirmed if the request is withdrawn afterwards', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
-    await session.tell(echo(), withdrawn);
+    await session.emit(echo(), withdrawn);
     expect(await delivery(session)).toBe('confirmed');
   });
 
@@ -137,7 +137,7 @@ describe('an answer', () => {
     ['is unknown if it was written and not confirmed', true, 'unknown'],
   ] as const)('to a process that died %s', async (_what, isWritten, expected) => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
     const row = await answerRow(session);
     if (isWritten && row !== undefined) await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
@@ -148,9 +148,9 @@ describe('an answer', () => {
 
   it('stays confirmed when its process dies', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
-    await session.tell(echo());
+    await session.emit(echo());
     await session.end();
     expect(await delivery(session)).toBe('confirmed');
   });
@@ -159,8 +159,8 @@ describe('an answer', () => {
 describe('an answer that Callboard did not send', () => {
   it('raises an alarm, closes the request and is reported in the transcript', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
-    await session.tell(echo());
+    await session.emit(asked('r1'));
+    await session.emit(echo());
     expect(session.alarms()).toBe(1);
     expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null });
     expect(await notices(session)).toEqual(['foreign-answer']);
@@ -168,9 +168,9 @@ describe('an answer that Callboard did not send', () => {
 
   it('raises an alarm if it arrived before the answer of Callboard, which was then not applied', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
-    await session.tell(echo({ subtype: 'success', response: { behavior: 'allow', updatedInput: { command: 'rm' } } }));
+    await session.emit(echo({ subtype: 'success', response: { behavior: 'allow', updatedInput: { command: 'rm' } } }));
     expect(session.alarms()).toBe(1);
     expect(await delivery(session)).toBe('not-applied');
     expect(await answerRow(session)).toMatchObject({ state: 'void' });
@@ -179,7 +179,7 @@ describe('an answer that Callboard did not send', () => {
   it('raises no alarm if it is the one reply to a request of Callboard', async () => {
     const session = await busyTestSession();
     const control = (await session.outbox()).find((row) => row.kind === 'control');
-    await session.tell(echo(ALLOWED, control?.wireId ?? ''));
+    await session.emit(echo(ALLOWED, control?.wireId ?? ''));
     expect(session.alarms()).toBe(0);
     expect((await session.outbox()).find((row) => row.kind === 'control')).toMatchObject({ state: 'confirmed' });
   });
@@ -190,8 +190,8 @@ describe('a repeated initialize', () => {
 
   it('closes requests that the CLI no longer waits for, opens new ones, and keeps the others', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('gone'), asked('kept'));
-    await session.tell(up([open('kept'), open('new')]));
+    await session.emit(asked('gone'), asked('kept'));
+    await session.emit(up([open('kept'), open('new')]));
     expect((await session.pending()).map(({ requestId }) => requestId).sort()).toEqual(['kept', 'new']);
     expect(await decision(session, 'gone')).toMatchObject({ outcome: 'closed', by: null });
     expect(session.events('approval-requested').map(({ requestId }) => requestId)).toEqual(['gone', 'kept', 'new']);
@@ -199,25 +199,25 @@ describe('a repeated initialize', () => {
 
   it('does not reopen a request whose answer is not confirmed yet', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
-    await session.tell(up([open('r1')]));
+    await session.emit(up([open('r1')]));
     expect(await session.pending()).toEqual([]);
-    await session.tell(echo());
+    await session.emit(echo());
     expect(await delivery(session)).toBe('confirmed');
   });
 
   it('keeps the form of an MCP server open, because the CLI lists only tool calls', async () => {
     const session = await busyTestSession();
-    await session.tell({ type: 'asked', requestId: 'f1', kind: 'elicitation', ask: sampleAsk() });
-    await session.tell(up());
+    await session.emit({ type: 'asked', requestId: 'f1', kind: 'elicitation', ask: sampleAsk() });
+    await session.emit(up());
     expect(await session.pending()).toMatchObject([{ requestId: 'f1' }]);
   });
 
   it('makes the session live, in the mode that the CLI names', async () => {
     const session = await busyTestSession();
-    await session.tell(turnEnded());
-    const record = await session.tell({ type: 'initialized', mode: 'plan', open: [], unclear: [] });
+    await session.emit(turnEnded());
+    const record = await session.emit({ type: 'initialized', mode: 'plan', open: [], unclear: [] });
     expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
   });
 });
@@ -228,7 +228,7 @@ it('lists the decisions made on a device', async () => {
     ['r1', 'Chrome on Android'],
     ['r2', 'Terminal on desk'],
   ] as const) {
-    await session.tell(asked(id));
+    await session.emit(asked(id));
     await decide(session, id, ALLOWED, { outcome: 'allowed', by: 'Ada', device, ...NOTHING_SAID });
   }
   const { decisions } = await session.store.read.requests.decisions({ device: 'Terminal on desk', limit: 10 });
@@ -240,7 +240,7 @@ it('lists the decisions of a project', async () => {
   await given.store.transact((tx) => tx.projects.save(sampleProject({ id: 'api', path: '/repos/api' })));
   for (const projectId of ['shop', 'api']) {
     const session = await busyTestSession({ projectId }, given);
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
   }
   const listed = await given.store.read.requests.decisions({ projectId: ProjectId.parse('api'), limit: 10 });
@@ -252,11 +252,11 @@ it('returns long decisions in pages of bounded size, each decision once', async 
   const session = await busyTestSession();
   const long = (mib: number) => ({ command: 'x'.repeat(mib * 1024 * 1024) });
   const withdrawn = ['a', 'b', 'c'].map((requestId) => ({ type: 'withdrawn', requestId }) as const);
-  await session.tell(...withdrawn.map(({ requestId }) => asked(requestId)));
-  await session.tell(...withdrawn); // these have the same time
+  await session.emit(...withdrawn.map(({ requestId }) => asked(requestId)));
+  await session.emit(...withdrawn); // these have the same time
   const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null } as const;
   for (const [n, mib] of [0.4, 0.4, 0.4, 1.5, 0.4].entries()) {
-    await session.tell(asked(`r${n}`));
+    await session.emit(asked(`r${n}`));
     await decide(session, `r${n}`, ALLOWED, { ...verdict, updatedInput: long(mib) });
   }
   const pages = async (limit: number) => {
@@ -279,7 +279,7 @@ it('shows an open request that Callboard does not understand, and refuses it onc
     { requestId: null, subtype: 'unknown', raw: 'nonsense' },
   ];
   const event = { type: 'initialized', mode: 'default', open: [], unclear } as const;
-  await session.tell({ ...event, open: [], unclear: [...unclear] });
+  await session.emit({ ...event, open: [], unclear: [...unclear] });
   const refusals = async () => (await session.outbox()).filter(({ wireId }) => wireId === 'odd');
   expect(await refusals()).toMatchObject([
     { kind: 'answer', state: 'accepted', body: { response: { subtype: 'error', error: expect.any(String) } } },
@@ -287,7 +287,7 @@ it('shows an open request that Callboard does not understand, and refuses it onc
   const shown = async () =>
     (await session.transcript()).flatMap((entry) => (entry.kind === 'unknown' ? [entry.raw] : []));
   expect(await shown()).toEqual([{ request_id: 'odd' }, 'nonsense']);
-  await session.tell({ ...event, open: [], unclear: unclear.slice(0, 1) });
+  await session.emit({ ...event, open: [], unclear: unclear.slice(0, 1) });
   expect(await refusals()).toHaveLength(1);
   expect(await session.pending()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { type Decision, type PendingRequest, RequestId, type RequestKind, type Stage } from '@callboard/contract';
 import type { Ask } from '../agent/agent-event.ts';
-import { stakesOf } from '../agent/stakes/stakes-of.ts';
+import { risksOf } from '../agent/stakes/stakes-of.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { StoredRequest } from '../store/ports/requests-table.ts';
@@ -29,7 +29,7 @@ export async function openRequest(
     commands: [],
     createdAt: tx.now,
     expiresAt: await expiry(tx, stage),
-    stakes: stakesOf({ kind, ...shown }, stage?.worktree?.path ?? null),
+    stakes: risksOf({ kind, ...shown }, stage?.worktree?.path ?? null),
     ...shown,
     ...(requestKinds[kind].isAskedByCommand && (await commandFields(tx, change))),
   };

@@ -6,8 +6,8 @@ import type { SessionChange } from './session-change.ts';
 type RunningCall = SessionRecord['running'][number];
 
 /** How many running calls are kept. Parallel subagents make several at once. */
-const MOST_CALLS = 64;
-const LONGEST_ACTION = 160;
+const MAX_CALLS = 64;
+const MAX_ACTION_LENGTH = 160;
 
 const COMMANDS: ReadonlySet<string> = new Set(['Bash', 'PowerShell']);
 /** Claude Code runs these beside each other; other calls of one message run one after the other. */
@@ -28,12 +28,12 @@ export function callBegan(change: SessionChange, now: string, begun: BegunCall):
   const others = change.record.running.filter((call) => call.toolUseId !== toolUseId);
   const { action, isCommand } = actionOf(begun);
   const call = { toolUseId, parentToolUseId, toolName, action, isCommand, since: now, isAsking: false };
-  change.record = { ...change.record, running: [...others, call].slice(-MOST_CALLS) };
+  change.record = { ...change.record, running: [...others, call].slice(-MAX_CALLS) };
 }
 
 function actionOf({ toolName, input, description }: Pick<BegunCall, 'toolName' | 'input' | 'description'>) {
   const isCommand = COMMANDS.has(toolName) && typeof input.command === 'string';
-  return { isCommand, action: oneLine(isCommand ? String(input.command) : description, LONGEST_ACTION) };
+  return { isCommand, action: oneLine(isCommand ? String(input.command) : description, MAX_ACTION_LENGTH) };
 }
 
 /** A hook has changed a call that runs, or waits to run. */
@@ -80,7 +80,7 @@ export function nowOf(record: SessionRecord, state: SessionState, now: string): 
   if (review?.state === 'waiting') return null;
   if (check?.state === 'waiting') return null;
   if (check?.state === 'running')
-    return { kind: 'check', command: oneLine(check.command, LONGEST_ACTION), since: check.since };
+    return { kind: 'check', command: oneLine(check.command, MAX_ACTION_LENGTH), since: check.since };
   const before = record.now;
   const call = firstRunning(record.running);
   if (call !== undefined) {
@@ -100,7 +100,7 @@ function inBackground({ backgroundTasks, stateSince }: SessionRecord): SessionNo
   const [first] = [...awaitedTasks({ backgroundTasks }), ...backgroundTasks];
   if (first === undefined) return null;
   const { taskId, command, description, startedAt } = first;
-  const action = oneLine(command ?? description, LONGEST_ACTION);
+  const action = oneLine(command ?? description, MAX_ACTION_LENGTH);
   const since = startedAt ?? stateSince;
   return { kind: 'background', taskId, action, isCommand: command !== null, since, others: backgroundTasks.length - 1 };
 }

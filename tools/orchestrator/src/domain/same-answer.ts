@@ -28,9 +28,9 @@ export function isSameAnswer(
   echoed: Readonly<Record<string, unknown>>,
   input: unknown,
 ): boolean {
-  const [given, told] = [Answer.safeParse(ours), Answer.safeParse(echoed)];
-  if (!given.success || !told.success) return isDeepStrictEqual(ours, echoed);
-  return isDeepStrictEqual(effectOf(given.data, input), effectOf(told.data, input));
+  const [given, reported] = [Answer.safeParse(ours), Answer.safeParse(echoed)];
+  if (!given.success || !reported.success) return isDeepStrictEqual(ours, echoed);
+  return isDeepStrictEqual(effectOf(given.data, input), effectOf(reported.data, input));
 }
 
 /** Returns the answer without the keys that mean the same as their absence. */

@@ -24,15 +24,15 @@ const STOPPED = { kind: 'stopped', reason: 'Stopped by Callboard.' } as const;
 describe('a session under alarm', () => {
   it('shows the first alarm, notes each later one once, and closes open requests', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'), asked('r2'));
-    await session.tell(echo());
+    await session.emit(asked('r1'), asked('r2'));
+    await session.emit(echo());
     await raise(session, 'foreign-mode', 'foreign-mode', 'foreign-answer');
     expect(session.alarms()).toBe(1);
     expect((await session.record()).alarm).toMatchObject({ code: 'foreign-answer' });
     expect(session.events('session-updated').at(-1)?.alarm?.detail).toContain('Look at the last steps');
     expect(await notices(session)).toEqual(['foreign-answer', 'foreign-mode']);
     expect(await session.pending()).toEqual([]);
-    await session.tell(asked('r3'));
+    await session.emit(asked('r3'));
     expect(await session.pending()).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe('a session under alarm', () => {
     });
     const messageId = await session.enqueue('Go on');
     await raise(session, 'foreign-message');
-    expect(await session.tell(turnEnded())).toMatchObject({ state: 'idle', phaseIndex: 0, queued: 1 });
+    expect(await session.emit(turnEnded())).toMatchObject({ state: 'idle', phaseIndex: 0, queued: 1 });
     await session.end(STOPPED);
     await expect(session.begin()).rejects.toMatchObject({ code: 'session_alarm' });
     await expect(session.begin(messageId)).rejects.toMatchObject({ code: 'session_alarm' });
@@ -80,14 +80,14 @@ describe('a session under alarm', () => {
     await raise(session, 'forged-output');
     const resumed: string[] = [];
     const resumeWith = async () => resumed.push(stageId) > 0;
-    const parts = { store, outboxBell: { ring: () => undefined } as never };
+    const deps = { store, outboxSignal: { ring: () => undefined } as never };
     const repeatIn = async () => undefined;
     expect(await listDeferred(store.read)).toEqual([]);
-    await resumeDeferred({ ...parts, resumeWith, repeatIn }, stageId);
+    await resumeDeferred({ ...deps, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([]);
     await acknowledge(session);
     expect(await listDeferred(store.read)).toEqual([stageId]);
-    await resumeDeferred({ ...parts, resumeWith, repeatIn }, stageId);
+    await resumeDeferred({ ...deps, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([stageId]);
   });
 

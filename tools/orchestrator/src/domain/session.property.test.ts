@@ -1,7 +1,7 @@
 import { SessionState } from '@callboard/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { beginTestSession, sampleAsk, type TestSession, type Told } from '../../test/support/test-session.ts';
+import { beginTestSession, type Reported, sampleAsk, type TestSession } from '../../test/support/test-session.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
 import { changeSession, deriveState } from './change-session.ts';
 import { acknowledgeAlarm } from './session-alarm.ts';
@@ -19,7 +19,7 @@ const task = fc.record({ taskId: id, type: fc.constantFrom('local_bash', 'local_
 
 const tokens = fc.record({ input: fc.nat(), output: fc.nat(), cacheRead: fc.nat(), cacheCreation: fc.nat() });
 
-const told: fc.Arbitrary<Told> = fc.oneof(
+const reported: fc.Arbitrary<Reported> = fc.oneof(
   fc.record({ type: fc.constant('conversation'), sessionId: name }),
   fc.record({
     type: fc.constant('turn-started'),
@@ -93,22 +93,22 @@ const told: fc.Arbitrary<Told> = fc.oneof(
       fc.record({ kind: fc.constant('unknown'), parentToolUseId: maybe, raw: fc.jsonValue() }),
     ),
   }),
-) as fc.Arbitrary<Told>;
+) as fc.Arbitrary<Reported>;
 
 /** A step in the life of a session: the process prints events, a person writes, the process ends or is started again. */
 type Step =
-  | { do: 'tell'; told: Told[] }
+  | { do: 'tell'; told: Reported[] }
   | { do: 'write'; text: string }
   | { do: 'end' | 'begin' | 'read' | 'take-back' };
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('tell'), told: fc.array(told, { maxLength: 5 }) }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('tell'), told: fc.array(reported, { maxLength: 5 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('write'), text: fc.string({ minLength: 1 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('end', 'begin', 'read', 'take-back') }) },
 ) as fc.Arbitrary<Step>;
 
 async function carryOut(session: TestSession, { do: what, ...step }: Step, texts: string[]): Promise<void> {
   const { launchId } = await session.record();
-  if ('told' in step && launchId !== null) await session.tell(...step.told);
+  if ('told' in step && launchId !== null) await session.emit(...step.told);
   if ('text' in step) {
     texts.push(step.text);
     await session.enqueue(step.text);
@@ -122,7 +122,7 @@ async function carryOut(session: TestSession, { do: what, ...step }: Step, texts
     const given = (await session.outbox()).find((row) => row.kind === 'message' && row.state === 'accepted');
     if (given === undefined || launchId === null) return;
     const progress = what === 'read' ? 'consumed' : 'cancelled';
-    await session.tell({ type: 'message-progress', messageId: given.wireId, progress });
+    await session.emit({ type: 'message-progress', messageId: given.wireId, progress });
   }
 }
 

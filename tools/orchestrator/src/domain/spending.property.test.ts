@@ -1,15 +1,15 @@
-import { type GoneBack, MessageId } from '@callboard/contract';
+import { MessageId, type RewindRecord } from '@callboard/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { begun, busyTestSession, type TestSession, type Told, up } from '../../test/support/test-session.ts';
-import { openTestStore, tickingEdges } from '../../test/support/test-store.ts';
+import { begun, busyTestSession, type Reported, type TestSession, up } from '../../test/support/test-session.ts';
+import { openTestStore, tickingPlatform } from '../../test/support/test-store.ts';
 import { ConversationState } from '../store/going-back-records.ts';
 import { applyEvent } from './apply-agent-event.ts';
 import { changeSession, openChange, saveChange } from './change-session.ts';
 import type { LaunchEnd } from './end-launch.ts';
 import { finish } from './going-back.ts';
 import { localDay } from './spending.ts';
-import { leaveToTerminal, takeBack } from './terminal.ts';
+import { leaveToTerminal, withdraw } from './terminal.ts';
 
 interface Count {
   usd: number;
@@ -52,13 +52,13 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-const result = (total: Count): Told => ({
+const result = (total: Count): Reported => ({
   type: 'turn-ended',
   end: { outcome: 'succeeded', message: null, durationMs: 5, costUsd: total.usd, tokens: tokensOf(total) },
 });
 
 /** Applies the lines; if they are read twice, Callboard has died before what the first reading did was stored. */
-async function tell({ session }: Cli, { isReadTwice }: Step, ...lines: Told[]): Promise<void> {
+async function emit({ session }: Cli, { isReadTwice }: Step, ...lines: Reported[]): Promise<void> {
   const { store, stageId } = session;
   const fixed = { worktree: '/w', mayHooksAllow: false, knowsAll: true, mayPeersWrite: false, onAlarm: () => {} };
   const dying = store.transact(async (tx) => {
@@ -70,7 +70,7 @@ async function tell({ session }: Cli, { isReadTwice }: Step, ...lines: Told[]): 
   });
   if (isReadTwice) await expect(dying).rejects.toThrow('killed');
   await dying.catch(() => {});
-  await session.tell(...lines);
+  await session.emit(...lines);
 }
 
 /** Ends the process. @returns what is known to have been spent in a turn that it could not finish */
@@ -90,8 +90,8 @@ async function resume(cli: Cli): Promise<void> {
   const asks = (await cli.session.outbox()).some(
     ({ body }) => body.kind === 'control' && body.request.subtype === 'get_usage',
   );
-  const counts: Told = { type: 'cost-count', costUsd: cli.saved.usd, tokens: tokensOf(cli.saved) };
-  await cli.session.tell(...(asks ? [counts] : []), up(), { type: 'conversation', sessionId: cli.id }, begun());
+  const counts: Reported = { type: 'cost-count', costUsd: cli.saved.usd, tokens: tokensOf(cli.saved) };
+  await cli.session.emit(...(asks ? [counts] : []), up(), { type: 'conversation', sessionId: cli.id }, begun());
   Object.assign(cli, { total: cli.saved, inTurn: true, open: NOTHING, told: NOTHING });
 }
 
@@ -100,7 +100,7 @@ async function reportTurn(cli: Cli, step: Step): Promise<void> {
   if (cli.total === null || !cli.inTurn) return;
   const total = plus(cli.total, step.spent);
   Object.assign(cli, { total, open: plus(cli.open, step.spent) });
-  await cli.session.tell({ type: 'used', tokens: tokensOf(step.spent) });
+  await cli.session.emit({ type: 'used', tokens: tokensOf(step.spent) });
   await cli.session.store.transact((tx) =>
     changeSession(tx, cli.session.stageId, (change) => {
       const { turnUsage, costCounted, costUsd } = change.record;
@@ -111,7 +111,7 @@ async function reportTurn(cli: Cli, step: Step): Promise<void> {
   cli.told = cli.open;
 }
 
-const GONE_BACK: GoneBack = {
+const GONE_BACK: RewindRecord = {
   id: 'g1',
   messageId: MessageId.parse('m1'),
   at: new Date(0).toISOString(),
@@ -128,7 +128,7 @@ let conversations = 0;
 const fresh = () => ({ id: `c${++conversations}`, saved: NOTHING });
 
 /** Goes back, or undoes that, as stored by the last step of either. */
-async function goBack(cli: Cli, kind: 'rewind' | 'undo'): Promise<void> {
+async function rewind(cli: Cli, kind: 'rewind' | 'undo'): Promise<void> {
   const { store, stageId } = cli.session;
   if (cli.total !== null || (kind === 'undo') !== (cli.before !== null)) return;
   const { undo, ...record } = await cli.session.record();
@@ -147,12 +147,12 @@ async function goBack(cli: Cli, kind: 'rewind' | 'undo'): Promise<void> {
 }
 
 /** A person goes on in a terminal, which counts for the conversation and not for the stage. Until it has begun, no terminal may. */
-async function goOnInTerminal(cli: Cli, { spent }: Step): Promise<void> {
+async function continueInTerminal(cli: Cli, { spent }: Step): Promise<void> {
   if (cli.total !== null || (await cli.session.record()).sessionId === null) return;
   const since = new Date(0).toISOString();
   const { store, stageId } = cli.session;
   await store.transact((tx) => changeSession(tx, stageId, (change) => leaveToTerminal(change, { since, by: 'Ada' })));
-  await store.transact((tx) => changeSession(tx, stageId, (change) => takeBack(change, since, null)));
+  await store.transact((tx) => changeSession(tx, stageId, (change) => withdraw(change, since, null)));
   Object.assign(cli, { saved: plus(cli.saved, spent), before: null });
 }
 
@@ -175,7 +175,7 @@ async function carryOut(cli: Cli, step: Step): Promise<Count> {
       if (cli.total === null) return NOTHING;
       const total = plus(cli.total, step.spent);
       const spent = plus(cli.open, step.spent);
-      await tell(cli, step, begun(), result(total));
+      await emit(cli, step, begun(), result(total));
       Object.assign(cli, { total, inTurn: false, open: NOTHING, told: NOTHING });
       return spent;
     }
@@ -189,7 +189,7 @@ async function carryOut(cli: Cli, step: Step): Promise<Count> {
         code: 'conversation-cleared',
         text: '',
       } as const;
-      await tell(cli, step, { type: 'notice', entry: cleared }, { type: 'conversation', sessionId: cli.id });
+      await emit(cli, step, { type: 'notice', entry: cleared }, { type: 'conversation', sessionId: cli.id });
       return NOTHING;
     }
     case 'stop':
@@ -207,23 +207,23 @@ async function carryOut(cli: Cli, step: Step): Promise<Count> {
 const OTHERS = {
   resume,
   report: reportTurn,
-  terminal: goOnInTerminal,
+  terminal: continueInTerminal,
   adopt,
-  back: (cli: Cli) => goBack(cli, 'rewind'),
-  undo: (cli: Cli) => goBack(cli, 'undo'),
+  back: (cli: Cli) => rewind(cli, 'rewind'),
+  undo: (cli: Cli) => rewind(cli, 'undo'),
 };
 
 it('has in the ledger what Claude Code has spent, by day and stage, whatever becomes of processes and conversations', async () => {
   let now = Date.parse('2026-03-27T12:00:00.000Z');
-  const edges = { ...tickingEdges(), now: () => new Date(now) };
-  const given = await openTestStore(edges);
+  const platform = { ...tickingPlatform(), now: () => new Date(now) };
+  const given = await openTestStore(platform);
   const steps = fc.array(step, { minLength: 5, maxLength: 30 });
   const check = fc.asyncProperty(steps, async (todo) => {
     const clis: Cli[] = [];
     for (const _ of [0, 1]) {
       const session = await busyTestSession({}, given);
       const cli = { session, ...fresh(), before: null, total: NOTHING, inTurn: true, open: NOTHING, told: NOTHING };
-      await session.tell({ type: 'conversation', sessionId: cli.id });
+      await session.emit({ type: 'conversation', sessionId: cli.id });
       clis.push(cli);
     }
     const expected = new Map<string, Count>();

@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { busyTestSession, type Told } from '../../test/support/test-session.ts';
-import { openTestStore, tickingEdges } from '../../test/support/test-store.ts';
+import { busyTestSession, type Reported } from '../../test/support/test-session.ts';
+import { openTestStore, tickingPlatform } from '../../test/support/test-store.ts';
 import { localDay } from './spending.ts';
 
 const tokens = { input: 10, output: 20, cacheRead: 4_000, cacheCreation: 300 };
-const turn = (costUsd: number, factor: number): Told => ({
+const turn = (costUsd: number, factor: number): Reported => ({
   type: 'turn-ended',
   end: {
     outcome: 'succeeded',
@@ -37,13 +37,13 @@ it('counts by the local day of the server, also where a day has 23 or 25 hours',
 it('has what a stage has spent on each day, and the tokens without those read from the cache', async () => {
   inTimeZone('America/New_York');
   let now = new Date('2026-11-01T03:59:00.000Z'); // a minute before midnight, on the day before the clock is set back
-  const given = await openTestStore({ ...tickingEdges(), now: () => now });
+  const given = await openTestStore({ ...tickingPlatform(), now: () => now });
   const session = await busyTestSession({}, given);
-  await session.tell(turn(0.25, 1));
+  await session.emit(turn(0.25, 1));
   now = new Date('2026-11-01T04:00:00.000Z');
-  await session.tell(turn(0.75, 2));
+  await session.emit(turn(0.75, 2));
   now = new Date('2026-11-02T04:59:59.000Z');
-  await session.tell(turn(1, 3));
+  await session.emit(turn(1, 3));
   const { stageId } = session;
   const projectId = (await given.store.read.stages.find(stageId))?.projectId;
   const rows = [
@@ -57,7 +57,7 @@ it('has what a stage has spent on each day, and the tokens without those read fr
 it('keeps what a removed stage has spent', async () => {
   const given = await openTestStore();
   const session = await busyTestSession({}, given);
-  await session.tell(turn(0.25, 1));
+  await session.emit(turn(0.25, 1));
   await given.store.transact((tx) => tx.stages.remove(session.stageId));
   expect(await given.store.read.spending.list('0000', '9999')).toMatchObject([{ usd: 0.25, tokens: 330 }]);
 });

@@ -15,7 +15,7 @@ import { addEntry, addRaw, type SessionChange } from './session-change.ts';
 
 const MIB = 1024 * 1024;
 /** The largest request that is shown: more JSON than a person can read, and a burden for every board and frame. */
-const LONGEST_ASK = 4 * MIB;
+const MAX_ASK_LENGTH = 4 * MIB;
 /** The limit for all open requests together: one frame carries them to the web server, and every board shows them. */
 const ALL_ASKS = 32 * MIB;
 /** A request up to this size is always shown, however many others wait. */
@@ -27,17 +27,17 @@ type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' |
  * Opens a request. Denies it at once, with a message that the model reads, if it is too large to be shown: nobody should
  * allow what they cannot read.
  */
-export async function asked(context: EventContext, { requestId, kind, ask: told }: Asked): Promise<void> {
+export async function asked(context: EventContext, { requestId, kind, ask: reported }: Asked): Promise<void> {
   const { tx, change, launchId, sandbox } = context;
-  deferredAgain(change, told.toolUseId);
-  const inputChange = await changeOfAsked(context, told);
-  const ask = { ...withLeaving(told, sandbox.isOn), ...(inputChange !== undefined && { inputChange }) };
+  deferredAgain(change, reported.toolUseId);
+  const inputChange = await changeOfAsked(context, reported);
+  const ask = { ...withLeaving(reported, sandbox.isOn), ...(inputChange !== undefined && { inputChange }) };
   const id = RequestId.parse(requestId);
   const bytes = Buffer.byteLength(JSON.stringify(ask));
   if (bytes <= SMALL_ASK) return openRequest(tx, change, { requestId: id, kind, ask });
   const isRefused = (await tx.outbox.findByWireId(launchId, requestId)) !== null;
   if (isRefused || (await tx.requests.find(change.record.stageId, id)) !== null) return; // handled when it was first printed
-  const refusal = whyNotShown(bytes, await tx.requests.bytesOpen());
+  const refusal = notShownReason(bytes, await tx.requests.bytesOpen());
   if (refusal === null) return openRequest(tx, change, { requestId: id, kind, ask });
   const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
   const response = requestKinds[kind].decline(message);
@@ -50,8 +50,8 @@ const sizeOf = (bytes: number) =>
   bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${Math.ceil(bytes / 1_000_000)} MB`;
 
 /** Returns why a request is not shown; null if there is room for it. @param waiting the bytes of all open requests */
-function whyNotShown(bytes: number, waiting: number) {
-  if (bytes > LONGEST_ASK)
+function notShownReason(bytes: number, waiting: number) {
+  if (bytes > MAX_ASK_LENGTH)
     return {
       toClaude: `This is too large to show to a person (${sizeOf(bytes)})`,
       toPerson: 'That is too large to show',
@@ -133,7 +133,7 @@ export async function withdrawn({ tx, change, launchId }: EventContext, requestI
   if (stored === null) return;
   hookDecided(change, stored.request);
   if (stored.decision === null) {
-    await closeRequest(tx, change, stored.request, await whyWithdrawn(tx, change, launchId, stored.request));
+    await closeRequest(tx, change, stored.request, await withdrawnReason(tx, change, launchId, stored.request));
     return;
   }
   const row = await tx.outbox.findByWireId(launchId, requestId);
@@ -145,7 +145,7 @@ export async function withdrawn({ tx, change, launchId }: EventContext, requestI
 const ENDS_TURN = new Set(['interrupt', 'end_session']);
 
 /** Returns why a request was withdrawn. The CLI does not say; if Callboard is ending the turn, that is why, and it knows for whom. */
-async function whyWithdrawn(
+async function withdrawnReason(
   tx: Tx,
   { record }: SessionChange,
   launchId: LaunchId,

@@ -39,16 +39,16 @@ export function leaveToTerminal(change: SessionChange, terminal: SessionTerminal
  * Takes the conversation back, with what was said in the terminal. The caller has made sure that no process writes it.
  * @param said null if the record could not be read
  */
-export function takeBack(change: SessionChange, at: string, said: SaidInTerminal | null): void {
+export function withdraw(change: SessionChange, at: string, said: SaidInTerminal | null): void {
   // The terminal has counted on: the next process is asked for its count, and what the terminal spent is not the stage's.
   change.record = { ...change.record, terminal: null, costCounted: null, tokensCounted: null };
   const entries = said?.entries ?? [];
   for (const one of entries) addEntry(change, one.at, one.entry);
   if (entries.length > 0) addEntry(change, at, SAID_ELSEWHERE);
-  addNotice(change, at, { level: 'info', code: 'taken-back', text: takenBackWords(said) });
+  addNotice(change, at, { level: 'info', code: 'taken-back', text: rewoundText(said) });
 }
 
-function takenBackWords(said: SaidInTerminal | null): string {
+function rewoundText(said: SaidInTerminal | null): string {
   const done = 'Taken back from the terminal.';
   if (said === null) return `${done} What was said there could not be read, so it is not shown here; Claude knows it.`;
   if (said.entries.length === 0) return `${done} Nothing was said there in this conversation.`;

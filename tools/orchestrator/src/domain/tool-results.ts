@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../agent/agent-event.ts';
-import { LONGEST_RESULT, truncate } from '../lib/truncate.ts';
+import { MAX_RESULT_LENGTH, truncate } from '../lib/truncate.ts';
 import { deferredAgain, forgetCall } from './denials.ts';
 import type { EventContext } from './event-context.ts';
 import { recordRuleUse } from './permission-rules.ts';
@@ -28,10 +28,10 @@ export async function toolResult(
   event: Extract<AgentEvent, { type: 'tool-result' }>,
 ): Promise<void> {
   const { tx, change } = context;
-  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...told } = event;
-  const { stopped, ...result } = told;
+  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, wasReported, ...reported } = event;
+  const { stopped, ...result } = reported;
   const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
-  const shown = { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) };
+  const shown = { kind, ...result, sandboxFailure, text: truncate(text, MAX_RESULT_LENGTH) };
   const isStopped = stopped !== undefined && !(await isDenied(context, event.toolUseId));
   addEntry(change, tx.now, isStopped ? { ...shown, stopped, text: STOPPED[stopped] } : shown);
   callEnded(change, event.toolUseId);
@@ -41,6 +41,6 @@ export async function toolResult(
   if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
   await closeStaleNetwork(context, false);
   await takeWakeUpPlan(context, event);
-  if (isTold === true || !event.isError) forgetCall(change, event.toolUseId);
+  if (wasReported === true || !event.isError) forgetCall(change, event.toolUseId);
   await settleByResult(tx, change.record.stageId, context.launchId, event);
 }

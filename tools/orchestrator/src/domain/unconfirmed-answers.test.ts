@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { allow, decide, decision, echo, write } from '../../test/support/test-answers.ts';
-import { asked, busyTestSession, type TestSession, type Told, turnEnded } from '../../test/support/test-session.ts';
+import { asked, busyTestSession, type Reported, type TestSession, turnEnded } from '../../test/support/test-session.ts';
 
-const result = (fields: { isError?: boolean; text?: string; toolUseId?: string } = {}): Told => ({
+const result = (fields: { isError?: boolean; text?: string; toolUseId?: string } = {}): Reported => ({
   type: 'tool-result',
   toolUseId: 'toolu_1',
   isError: false,
@@ -25,7 +25,7 @@ const deny = (session: TestSession) =>
 /** A session whose request is answered: the answer is written, and nothing has come back. */
 async function answered(answer: (session: TestSession) => Promise<void> = allow): Promise<TestSession> {
   const session = await busyTestSession();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await answer(session);
   await write(session);
   return session;
@@ -52,7 +52,7 @@ describe('an answer whose process ended before confirming it', () => {
 
   it('has no time of writing if nobody watched the process', async () => {
     const session = await busyTestSession();
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     await allow(session);
     await session.end({ kind: 'died', wasWatched: false, reason: 'Gone.' });
     expect(await decision(session)).toMatchObject({ delivery: 'unknown', lost: { writtenAt: null } });
@@ -60,7 +60,7 @@ describe('an answer whose process ended before confirming it', () => {
 
   it('counted if its call has a result', async () => {
     const session = await answered();
-    await session.tell(result());
+    await session.emit(result());
     await session.end();
     expect(await decision(session)).toMatchObject({ delivery: 'confirmed', lost: null });
     expect(await unsettled(session)).toBe(0);
@@ -71,18 +71,18 @@ describe('an answer whose process ended before confirming it', () => {
     ['another call', { toolUseId: 'toolu_2' }],
   ])('stays unknown after the result of %s', async (_what, fields) => {
     const session = await answered();
-    await session.tell(result(fields));
+    await session.emit(result(fields));
     await session.end();
     expect(await decision(session)).toMatchObject({ delivery: 'unknown' });
   });
 
   it('counted as a denial if the result has its text, and stays unknown if the call succeeded', async () => {
     const refused = await answered(deny);
-    await refused.tell(result({ isError: true, text: `Denied: ${REASON}` }));
+    await refused.emit(result({ isError: true, text: `Denied: ${REASON}` }));
     await refused.end();
     expect(await decision(refused)).toMatchObject({ delivery: 'confirmed' });
     const ran = await answered(deny);
-    await ran.tell(result());
+    await ran.emit(result());
     await ran.end();
     expect(await decision(ran)).toMatchObject({ delivery: 'unknown' });
   });
@@ -91,7 +91,7 @@ describe('an answer whose process ended before confirming it', () => {
     const session = await answered();
     await session.end();
     await session.begin();
-    await session.tell(result());
+    await session.emit(result());
     expect(await decision(session)).toMatchObject({ delivery: 'confirmed', lost: null });
     expect(session.events('decision-updated').at(-1)).toMatchObject({ delivery: 'confirmed' });
   });
@@ -100,16 +100,16 @@ describe('an answer whose process ended before confirming it', () => {
 describe('an answer to a living process whose echo was lost', () => {
   it('is confirmed by the result of its call', async () => {
     const session = await answered();
-    await session.tell(result());
+    await session.emit(result());
     expect(await decision(session)).toMatchObject({ delivery: 'confirmed' });
-    await session.tell(turnEnded());
+    await session.emit(turnEnded());
     await session.end();
     expect(session.events('decision-updated').map(({ delivery }) => delivery)).toEqual(['confirmed']);
   });
 
   it('is left for a person to settle when its turn ends', async () => {
     const session = await answered();
-    await session.tell(turnEnded());
+    await session.emit(turnEnded());
     expect(await decision(session)).toMatchObject({
       delivery: 'unknown',
       lost: { ended: 'turn', writtenAt: expect.any(String) },
@@ -121,7 +121,7 @@ describe('an answer to a living process whose echo was lost', () => {
 
   it('is confirmed by a late echo', async () => {
     const session = await answered();
-    await session.tell(turnEnded(), echo());
+    await session.emit(turnEnded(), echo());
     expect(await decision(session)).toMatchObject({ delivery: 'confirmed', lost: null });
     expect(await unsettled(session)).toBe(0);
   });
@@ -129,8 +129,8 @@ describe('an answer to a living process whose echo was lost', () => {
   it('stays open while a subagent works, because the subagent may have asked', async () => {
     const session = await answered();
     const task = { taskId: 't1', type: 'local_agent', description: 'Look around' };
-    await session.tell({ type: 'tasks', tasks: [task] }, turnEnded());
-    await session.tell(echo());
+    await session.emit({ type: 'tasks', tasks: [task] }, turnEnded());
+    await session.emit(echo());
     expect(session.events('decision-updated').map(({ delivery }) => delivery)).toEqual(['confirmed']);
   });
 });

@@ -15,7 +15,7 @@ export interface AnsweredResult {
 const Denial = z.object({ response: z.object({ message: z.string() }) });
 
 /** How many entries are searched: the result of a call follows soon after the answer that allowed it. */
-const LOOK_BACK = 200;
+const LOOKBACK = 200;
 
 /**
  * Records that a process or a turn ended before an answer was confirmed. If the transcript has the result of the call, the
@@ -25,7 +25,7 @@ export async function loseAnswer(tx: Tx, row: OutboxRow, lost: LostTrace): Promi
   const stored = await requestOf(tx, row);
   if (stored === null || stored.decision === null) return;
   const { decision } = stored;
-  const newest = await tx.transcript.page(row.stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
+  const newest = await tx.transcript.page(row.stageId, { after: undefined, before: undefined, limit: LOOKBACK });
   const hasCounted = newest.some((entry) => entry.kind === 'tool-result' && showsThatItCounted(decision, row, entry));
   if (hasCounted) return setDelivery(tx, stored, 'confirmed');
   await updateDecision(tx, { ...decision, delivery: 'unknown', lost });

@@ -32,7 +32,7 @@ function merged(
 ): UsageLimits {
   const { status, window, resetsAt, isUsingOverage } = overall ?? before ?? UNKNOWN;
   const isStill = ({ name, resetsAt }: LimitWindow) =>
-    !windows.some((told) => told.name === name) && (resetsAt === null || resetsAt > at);
+    !windows.some((reported) => reported.name === name) && (resetsAt === null || resetsAt > at);
   const others = (before?.windows ?? []).filter(isStill);
   const all = [...windows, ...others].toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
   return { status, window, resetsAt, isUsingOverage, windows: all, at };
@@ -43,7 +43,7 @@ const SOON_MS = 60_000;
 /** The first wait after that; each further one is twice as long. */
 const RETRY_MS = 2 * 60_000;
 /** How often a stage asks in vain before a person has to decide. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 /** The clocks of the account and of this machine differ a little. */
 const MARGIN_MS = 5_000;
 /** Stages that wait for the same reset do not all go on in the same second. */
@@ -59,7 +59,7 @@ export async function limitWaitAfter({ tx, change }: EventContext, end: TurnEnd)
   const tries = triesAfter(tx, resetsAt, limitTries);
   const wait = { since: tx.now, window, resetsAt, goesOnAt: null };
   const stage = await tx.stages.find(stageId);
-  const limitWait = stage !== null && (await goesOnByItself(tx, stage)) ? plannedWait(tx, wait, tries) : wait;
+  const limitWait = stage !== null && (await resumesAutomatically(tx, stage)) ? plannedWait(tx, wait, tries) : wait;
   return { limitWait, limitTries: tries, refusedBy: null };
 }
 
@@ -76,7 +76,7 @@ export async function knownRefusal(tx: Pick<Tables, 'limits'>): Promise<LimitRef
 }
 
 /** Whether a stage goes on by itself when a limit resets. */
-export async function goesOnByItself(
+export async function resumesAutomatically(
   tx: Pick<Tables, 'limits'>,
   { goesOnAtReset }: Pick<Stage, 'goesOnAtReset'>,
 ): Promise<boolean> {
@@ -85,7 +85,7 @@ export async function goesOnByItself(
 
 /** Returns the wait with the instant at which the stage goes on; none without a time of reset, and after too many tries. */
 export function plannedWait(tx: Pick<Tx, 'now' | 'newWireId'>, wait: LimitWait, tries: number): LimitWait {
-  if (wait.resetsAt === null || tries > MOST_TRIES) return { ...wait, goesOnAt: null };
+  if (wait.resetsAt === null || tries > MAX_TRIES) return { ...wait, goesOnAt: null };
   const now = Date.parse(tx.now);
   const earliest = tries === 0 ? now : now + RETRY_MS * 2 ** (tries - 1);
   const at = Math.max(Date.parse(wait.resetsAt) + MARGIN_MS, earliest) + chance(tx) * SPREAD_MS;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { busyTestSession, type TestSession, type Told, turnEnded, up } from '../../test/support/test-session.ts';
+import { busyTestSession, type Reported, type TestSession, turnEnded, up } from '../../test/support/test-session.ts';
 
 /** The result texts are those of 2.1.330. */
 const LOOP =
@@ -10,7 +10,7 @@ const CRON =
 const DURABLE = CRON.replace(/Session-only.*/, 'Persisted to .claude/scheduled_tasks.json.');
 
 let calls = 0;
-function call(toolName: string, input: Record<string, unknown>, text: string): Told[] {
+function call(toolName: string, input: Record<string, unknown>, text: string): Reported[] {
   const toolUseId = `toolu_${++calls}`;
   const block = { kind: 'tool-use', toolUseId, toolName, input } as const;
   return [
@@ -26,7 +26,7 @@ function call(toolName: string, input: Record<string, unknown>, text: string): T
     },
   ];
 }
-const woken = (messageId: string, wakeUp = 'loop_wakeup'): Told[] => [
+const woken = (messageId: string, wakeUp = 'loop_wakeup'): Reported[] => [
   { type: 'message-progress', messageId, progress: 'consumed', wakeUp },
   { type: 'message-progress', messageId, progress: 'finished' },
 ];
@@ -35,40 +35,40 @@ const notices = async (session: TestSession, code: string) =>
 
 it('takes a wake-up that Claude had planned for no stranger’s message, and says why Claude works', async () => {
   const session = await busyTestSession();
-  await session.tell(...call('ScheduleWakeup', { delaySeconds: 60, reason: 'look at CI' }, LOOP));
-  await session.tell(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, CRON), turnEnded());
-  await session.tell(...woken('m7'), turnEnded(), ...woken('m8', 'schedule_wakeup'), turnEnded());
+  await session.emit(...call('ScheduleWakeup', { delaySeconds: 60, reason: 'look at CI' }, LOOP));
+  await session.emit(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, CRON), turnEnded());
+  await session.emit(...woken('m7'), turnEnded(), ...woken('m8', 'schedule_wakeup'), turnEnded());
   expect((await session.record()).alarm).toBeNull();
   expect(await notices(session, 'woke-up')).toEqual([
     'Claude woke up as it had planned: look at CI',
     'Claude woke up as it had planned: check the build',
   ]);
   // A cancelled one is planned no more, and one that came was the last.
-  await session.tell(...call('CronDelete', { id: 'a2e7c456' }, 'Cancelled job a2e7c456.'));
+  await session.emit(...call('CronDelete', { id: 'a2e7c456' }, 'Cancelled job a2e7c456.'));
   expect((await session.record()).wakeUps).toEqual([]);
-  await session.tell(...woken('m9', 'schedule_wakeup'));
+  await session.emit(...woken('m9', 'schedule_wakeup'));
   expect((await session.record()).alarm?.code).toBe('foreign-message');
 });
 
 it('raises an alarm for a message of its own accord if Claude had planned none', async () => {
   const session = await busyTestSession();
-  await session.tell(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, CRON), turnEnded());
-  await session.tell(...woken('m7')); // no `ScheduleWakeup`
+  await session.emit(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, CRON), turnEnded());
+  await session.emit(...woken('m7')); // no `ScheduleWakeup`
   expect((await session.record()).alarm?.code).toBe('foreign-message');
 });
 
 it('begins no phase before Claude went on as it had planned', async () => {
   const pipeline = ['One', 'Two'].map((name) => ({ name, prompt: name, gate: 'none', conversation: 'same' }));
   const session = await busyTestSession({ pipeline });
-  await session.tell(...call('ScheduleWakeup', { delaySeconds: 60, prompt: 'go on' }, LOOP), turnEnded());
+  await session.emit(...call('ScheduleWakeup', { delaySeconds: 60, prompt: 'go on' }, LOOP), turnEnded());
   expect(await session.record()).toMatchObject({ phaseIndex: 0, state: 'idle' });
-  await session.tell(...woken('m7'), turnEnded());
+  await session.emit(...woken('m7'), turnEnded());
   expect(await session.record()).toMatchObject({ phaseIndex: 1, state: 'busy' });
 });
 
 it('says what Claude will not come back to when its process has ended', async () => {
   const session = await busyTestSession();
-  await session.tell(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, CRON), turnEnded());
+  await session.emit(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, CRON), turnEnded());
   await session.end();
   expect(await notices(session, 'wake-ups-lost')).toEqual([
     expect.stringContaining(
@@ -80,12 +80,12 @@ it('says what Claude will not come back to when its process has ended', async ()
 
 it('knows a job that Claude Code keeps in a file, also in a later process', async () => {
   const session = await busyTestSession();
-  await session.tell(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, DURABLE), turnEnded());
+  await session.emit(...call('CronCreate', { cron: '* * * * *', prompt: 'check the build' }, DURABLE), turnEnded());
   expect(await session.record()).toMatchObject({ wakeUps: [{ what: 'check the build', at: null, isDurable: true }] });
   await session.end();
   expect(await notices(session, 'wake-ups-lost')).toEqual([]);
   await session.begin();
-  await session.tell(up(), ...woken('m7', 'schedule_wakeup'), turnEnded());
+  await session.emit(up(), ...woken('m7', 'schedule_wakeup'), turnEnded());
   expect((await session.record()).alarm).toBeNull();
   expect(await notices(session, 'woke-up')).toEqual(['Claude woke up as it had planned: check the build']);
 });

@@ -16,16 +16,16 @@ const LOOP = 'loop';
 /** How long after its time a wake-up may still come: Claude Code spreads them, and waits for the end of a turn. */
 const LATE_MS = 120_000;
 /** How many of the newest transcript entries are searched for the call. */
-const LOOK_BACK = 50;
-const LONGEST_WORDS = 200;
-const MOST_KEPT = 50;
+const LOOKBACK = 50;
+const MAX_TEXT = 200;
+const MAX_SAVED = 50;
 
 /** Returns the wake-ups that are still to come. */
 export const wakeUpsToCome = ({ wakeUps }: Pick<SessionRecord, 'wakeUps'>, now: string): readonly WakeUp[] =>
   wakeUps.filter(({ at }) => at === null || Date.parse(at) + LATE_MS > Date.parse(now));
 
 /** Whether Claude ended its turn to go on at a certain time: what it works at is not finished. One that repeats is a watch. */
-export const goesOnLater = (record: Pick<SessionRecord, 'wakeUps'>, now: string): boolean =>
+export const resumesLater = (record: Pick<SessionRecord, 'wakeUps'>, now: string): boolean =>
   wakeUpsToCome(record, now).some(({ at }) => at !== null);
 
 /** Stores what a call planned or cancelled, by its result. Call it before the call is forgotten. */
@@ -37,31 +37,31 @@ export async function takeWakeUpPlan(
   const toolName = ownProperty(change.record.calls, toolUseId)?.toolName ?? '';
   if (isError || !['ScheduleWakeup', 'CronCreate', 'CronDelete'].includes(toolName)) return;
   const input = await inputOf(context, toolUseId);
-  const words = (...keys: string[]) => {
+  const message = (...keys: string[]) => {
     const found = keys.map((key) => input[key]).find((value) => typeof value === 'string' && value !== '');
-    return truncate(String(found ?? ''), LONGEST_WORDS);
+    return truncate(String(found ?? ''), MAX_TEXT);
   };
-  const keep = (id: string, more: readonly WakeUp[]) => {
+  const save = (id: string, more: readonly WakeUp[]) => {
     const others = change.record.wakeUps.filter((one) => one.id !== id);
-    change.record = { ...change.record, wakeUps: [...others, ...more].slice(-MOST_KEPT) };
+    change.record = { ...change.record, wakeUps: [...others, ...more].slice(-MAX_SAVED) };
   };
-  if (toolName === 'CronDelete') return keep(words('id'), []);
+  if (toolName === 'CronDelete') return save(message('id'), []);
   if (toolName === 'ScheduleWakeup') {
     const seconds = /\(in (\d+)s\)/.exec(text)?.[1];
     if (seconds === undefined) return;
     const at = new Date(Date.parse(tx.now) + Number(seconds) * 1_000).toISOString();
-    return keep(LOOP, [{ id: LOOP, what: words('reason', 'prompt'), at, isDurable: false }]);
+    return save(LOOP, [{ id: LOOP, what: message('reason', 'prompt'), at, isDurable: false }]);
   }
   const id = /\b(?:job|task) ([0-9a-z]+)/.exec(text)?.[1];
   const isDurable = text.includes('Persisted to');
   if (id === undefined || !(isDurable || text.includes('Session-only'))) return;
   const at = text.startsWith('Scheduled recurring') ? null : nextRun(text, tx.now);
-  keep(id, [{ id, what: words('prompt'), at, isDurable }]);
+  save(id, [{ id, what: message('prompt'), at, isDurable }]);
 }
 
 async function inputOf({ tx, change }: EventContext, toolUseId: string): Promise<Record<string, unknown>> {
   const { stageId } = change.record;
-  const stored = await tx.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
+  const stored = await tx.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOKBACK });
   const call = [...stored, ...change.entries].findLast(
     (entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId,
   );
@@ -92,7 +92,7 @@ export function wokeUp({ tx, change }: EventContext, messageId: string, source: 
   change.record = {
     ...change.record,
     wakeUps: wakeUps.filter((one) => !isOver(one)),
-    wakeUpMessages: [...wakeUpMessages, messageId].slice(-MOST_KEPT),
+    wakeUpMessages: [...wakeUpMessages, messageId].slice(-MAX_SAVED),
   };
   const due = candidates.length === 1 ? candidates : candidates.filter(isOver);
   const what = due.length === 1 && due[0]?.what ? `: ${due[0].what}` : '';

@@ -1,17 +1,17 @@
 import type { SessionState } from '@callboard/contract';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import { isStageOnHold } from './holds.ts';
+import { isStagePaused } from './holds.ts';
 import { insertContinue } from './message-delivery.ts';
 import { isPhaseDue } from './pipeline.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { endWaits } from './usage-limits.ts';
 
 /** Whether the session would go on with something by itself if its stage were not on hold. */
-export async function isWithheld(tx: Tx, change: SessionChange, state: SessionState): Promise<boolean> {
+export async function isTurnPaused(tx: Tx, change: SessionChange, state: SessionState): Promise<boolean> {
   const { record } = change;
   if ((state !== 'idle' && state !== 'ended') || record.alarm !== null || record.terminal !== null) return false;
-  return (await isWorkDue(tx, change)) && isStageOnHold(tx, record.stageId);
+  return (await isWorkDue(tx, change)) && isStagePaused(tx, record.stageId);
 }
 
 async function isWorkDue(tx: Tx, { record }: SessionChange): Promise<boolean> {

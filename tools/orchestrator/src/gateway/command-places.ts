@@ -11,10 +11,10 @@ import type { CommandType } from '@callboard/contract';
  * - `not-relayed`: as `owner`, and refused if that is another machine: it opens a window there.
  * - `everywhere`: here, and on all other machines, whose replies nobody needs.
  */
-export type CommandPlace = 'store' | 'here' | 'owner' | 'start' | 'project' | 'not-relayed' | 'everywhere';
+export type CommandLocation = 'store' | 'here' | 'owner' | 'start' | 'project' | 'not-relayed' | 'everywhere';
 
 /** The place of every command. A new command does not compile without one. */
-export const commandPlaces: Readonly<Record<CommandType, CommandPlace>> = {
+export const commandRouting: Readonly<Record<CommandType, CommandLocation>> = {
   get_board: 'store',
   get_counts: 'store',
   get_metrics: 'here',

@@ -13,14 +13,14 @@ import type { Authenticated, Logins } from '../auth/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Callers, Unverified } from '../sessions/callers.ts';
-import { troubleOf } from '../store/storage-failure.ts';
+import { storageErrorOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
 import type { ExecutedCommands } from './executed-commands.ts';
 import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
 
 const UNNAMED = { name: 'someone' };
 
-export interface ExecutionParts {
+export interface ExecutionDeps {
   handlers: CommandHandlers;
   logins: Pick<Logins, 'check'>;
   log: Logger;
@@ -39,7 +39,7 @@ export type Outcome = { ok: true; data: unknown } | { ok: false; error: CommandE
  * Checks the frame's credential right before the command, so a revoked credential is refused at once.
  */
 export async function executeCommand(
-  { handlers, logins, log, callers, router, executed }: ExecutionParts,
+  { handlers, logins, log, callers, router, executed }: ExecutionDeps,
   text: string,
   watch: CommandContext['watch'],
 ): Promise<ReplyFrame | null> {
@@ -72,8 +72,8 @@ export async function executeCommand(
         : await executed.once({ ...idempotency, sender, content: content() }, execute);
     return id === undefined ? null : { type: 'reply', id, ...outcome };
   } catch (error) {
-    const told = commandError(error, log);
-    return id === undefined ? null : { type: 'reply', id, ok: false, error: told };
+    const reported = commandError(error, log);
+    return id === undefined ? null : { type: 'reply', id, ok: false, error: reported };
   }
 }
 
@@ -89,7 +89,7 @@ function unverifiedIn(type: CommandType, login: Authenticated | null): Unverifie
 
 /** Executes a command whose credential another machine has checked. Returns the reply as JSON; never throws. */
 export async function executeForeign(
-  { handlers, log }: Pick<ExecutionParts, 'handlers' | 'log'>,
+  { handlers, log }: Pick<ExecutionDeps, 'handlers' | 'log'>,
   { type, fields, actor, login }: ForeignCommand,
 ): Promise<string> {
   try {
@@ -131,8 +131,9 @@ function commandError(error: unknown, log: Logger): CommandError {
   }
   if (error instanceof z.ZodError) return { code: 'bad_request', message: z.prettifyError(error) };
   log.error({ err: error }, 'command failed');
-  const trouble = troubleOf(error);
-  if (trouble !== null) return { code: 'storage_failed', message: `The store cannot be read: ${trouble.words}` };
+  const storageError = storageErrorOf(error);
+  if (storageError !== null)
+    return { code: 'storage_failed', message: `The store cannot be read: ${storageError.text}` };
   if (error instanceof AppError && error.kind === 'operational') {
     return { code: ProblemCode.safeParse(error.code).data ?? 'storage_failed', message: error.message };
   }

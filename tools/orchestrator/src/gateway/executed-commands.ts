@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Idempotency } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 
-const KEPT_MS = 10 * 60_000;
-const MOST = 2_000;
+const SAVED_MS = 10 * 60_000;
+const MAX = 2_000;
 
 /** A command that may be sent again because its reply was lost. */
 export interface RepeatableCommand extends Idempotency {
@@ -41,7 +41,7 @@ export function createExecutedCommands<T>(now: () => number = () => performance.
 
   function forgetOld(): void {
     for (const [key, { at }] of executed) {
-      if (executed.size <= MOST && now() - at <= KEPT_MS) break;
+      if (executed.size <= MAX && now() - at <= SAVED_MS) break;
       executed.delete(key);
       since = Math.max(since, at);
     }

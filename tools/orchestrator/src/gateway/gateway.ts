@@ -16,12 +16,12 @@ import { mark } from '@callboard/runtime/marks';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { OperationalError } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
-import { type ExecutionParts, executeCommand } from './execute-command.ts';
-import type { PeerDoor } from './peer-door.ts';
+import { type ExecutionDeps, executeCommand } from './execute-command.ts';
+import type { PeerServer } from './peer-door.ts';
 import { PEER_PATH, type PeerFrame } from './peer-frames.ts';
 import type { PeerLinks } from './peer-links.ts';
 
-export interface GatewayParts extends ExecutionParts {
+export interface GatewayDeps extends ExecutionDeps {
   store: Store;
   board: () => Promise<BoardView>;
   host: string;
@@ -35,7 +35,7 @@ export interface GatewayParts extends ExecutionParts {
 
 /** Other machines that watch stages here, and those whose stages are watched here. */
 export interface GatewayPeers {
-  door: PeerDoor;
+  entry: PeerServer;
   /** Makes the links. Frames of other machines go to `onFrame`. */
   linksWith: (onFrame: (frame: PeerFrame) => void) => PeerLinks;
 }
@@ -71,8 +71,8 @@ interface Connection {
  * `seq` follows, in order.
  * @throws OperationalError `port_in_use`
  */
-export async function openGateway(parts: GatewayParts): Promise<Gateway> {
-  const { store, board, log, host, port, secret, version, peers } = parts;
+export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
+  const { store, board, log, host, port, secret, version, peers } = deps;
   const connections = new Set<Connection>();
   const server = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
@@ -80,7 +80,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   server.on('upgrade', (request, socket, head) => {
     // Node leaves such a socket to us; without a listener, a client that is gone before its answer would end this process.
     socket.on('error', (error) => log.debug({ err: error }, 'a connection failed before it was one'));
-    if (peers !== undefined && request.url === PEER_PATH) return void peers.door.admit(request, socket, head);
+    if (peers !== undefined && request.url === PEER_PATH) return void peers.entry.admit(request, socket, head);
     if (isAuthorized(request, secret)) sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws, socket));
     else socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
   });
@@ -101,7 +101,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   }
 
   /** Serializes a frame once, for all receivers. */
-  function tell(receivers: Iterable<Connection>, frame: { type: string; [field: string]: unknown }): void {
+  function notify(receivers: Iterable<Connection>, frame: { type: string; [field: string]: unknown }): void {
     const text = JSON.stringify(frame);
     mark('frame sent', frame.type);
     for (const connection of receivers) send(connection, text);
@@ -115,8 +115,8 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     socket.on('message', (data) => void onCommand(connection, String(data)));
     try {
       const view = await board();
-      tell([connection], initFrame(view, version));
-      for (const event of early) if (event.seq > view.seq) tell([connection], eventFrame(event));
+      notify([connection], initFrame(view, version));
+      for (const event of early) if (event.seq > view.seq) notify([connection], eventFrame(event));
       connections.add(connection);
       socket.on('close', () => connections.delete(connection) && live.watch());
       if (socket.readyState !== socket.OPEN) connections.delete(connection);
@@ -134,18 +134,18 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       live.watch();
     };
     mark('command received');
-    const reply = await executeCommand(parts, text, watch);
-    if (reply !== null) tell([connection], reply);
+    const reply = await executeCommand(deps, text, watch);
+    if (reply !== null) notify([connection], reply);
   }
 
-  const live = createLive(connections, tell, peers);
-  const unlisten = passEvents(parts, connections, tell, live);
+  const live = createLive(connections, notify, peers);
+  const unlisten = passEvents(deps, connections, notify, live);
 
   return {
     port: await listen(server, host, port),
     onTextDelta: (data) => live.pass({ type: 'text_delta', data }),
     onSessionNow: (data) => live.pass({ type: 'session_now', data }),
-    onNotices: (data) => tell(connections, { type: 'notices_updated', data }),
+    onNotices: (data) => notify(connections, { type: 'notices_updated', data }),
     close: async () => {
       unlisten();
       live.close();
@@ -164,45 +164,45 @@ async function closeServer(server: Server): Promise<void> {
 /** Passes on what is not stored, of this machine and of others. */
 function createLive(
   connections: ReadonlySet<Connection>,
-  tell: (receivers: Iterable<Connection>, frame: PeerFrame) => void,
+  notify: (receivers: Iterable<Connection>, frame: PeerFrame) => void,
   peers: GatewayPeers | undefined,
 ) {
   function passHere(frame: PeerFrame): void {
     const isForAll = frame.type === 'session_now';
     const receivers = [...connections].filter(({ watched }) => isForAll || watched.has(frame.data.stageId));
-    if (receivers.length > 0) tell(receivers, frame);
+    if (receivers.length > 0) notify(receivers, frame);
   }
   const links = peers?.linksWith(passHere);
   return {
     /** Passes on what happens on this machine. */
     pass(frame: PeerFrame): void {
       passHere(frame);
-      peers?.door.send(frame);
+      peers?.entry.send(frame);
     },
     /** The connections watch other stages than before, or those have got another machine. */
     watch: () => links?.watch(new Set([...connections].flatMap(({ watched }) => [...watched]))),
     close(): void {
       links?.close();
-      peers?.door.close();
+      peers?.entry.close();
     },
   };
 }
 
 /** Passes on all events, and the whole board when the event log has begun anew. Returns a function that stops that. */
 function passEvents(
-  { store, board, version, peers }: GatewayParts,
+  { store, board, version, peers }: GatewayDeps,
   connections: ReadonlySet<Connection>,
-  tell: (receivers: Iterable<Connection>, frame: ReturnType<typeof initFrame | typeof eventFrame>) => void,
+  notify: (receivers: Iterable<Connection>, frame: ReturnType<typeof initFrame | typeof eventFrame>) => void,
   live: Pick<ReturnType<typeof createLive>, 'watch'>,
 ): () => void {
   let newest = 0;
   const begin = (view: BoardView): void => {
-    if (view.seq > newest) tell(connections, initFrame(view, version)); // a later event shows the gap as well
+    if (view.seq > newest) notify(connections, initFrame(view, version)); // a later event shows the gap as well
   };
   const unlisten = [
     store.onEvent((event) => {
       newest = event.seq;
-      tell(connections, eventFrame(event));
+      notify(connections, eventFrame(event));
       if (peers !== undefined && event.type === 'stage-updated') live.watch(); // it may have got another machine
     }),
     store.onEpoch(() => void board().then(begin, () => closeAll(connections))),

@@ -4,7 +4,7 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { createDatabaseOn, postgresLack, startPostgres } from '../../../../test-support/postgres.ts';
-import { sampleProject, silent, stageId, tickingEdges } from '../../test/support/test-store.ts';
+import { sampleProject, silent, stageId, tickingPlatform } from '../../test/support/test-store.ts';
 import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
 import { openGateway } from './gateway.ts';
@@ -16,7 +16,7 @@ it.skipIf(postgresLack !== '')(
   async () => {
     const server = await startPostgres();
     const address = parseDatabaseUrl(await createDatabaseOn(server.address));
-    const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+    const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
     onTestFinished(store.close);
     await store.transact((tx) => tx.projects.save(sampleProject()));
     const gateway = await openGateway({

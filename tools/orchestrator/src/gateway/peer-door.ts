@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import { MachineId, type StageId } from '@callboard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Logger } from '../lib/logger.ts';
-import { type PeerFrame, PeerWish } from './peer-frames.ts';
+import { type PeerFrame, PeerRequest } from './peer-frames.ts';
 import { endIfSilent, PEER_SILENCE_MS } from './silent-peer.ts';
 
 /** Lets other machines watch the live text of this one. */
-export interface PeerDoor {
+export interface PeerServer {
   /** Answers an upgrade request. Never throws. */
   admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
   /** Sends a frame to those who watch its stage. */
@@ -15,7 +15,7 @@ export interface PeerDoor {
   close(): void;
 }
 
-export interface PeerDoorParts {
+export interface PeerServerDeps {
   log: Logger;
   /** Whether this is the secret of that machine, by the store. */
   isKnown: (id: MachineId, secret: string) => Promise<boolean>;
@@ -26,7 +26,7 @@ export interface PeerDoorParts {
 /** A peer with this much unread data is disconnected; it connects again. */
 const UNREAD_BYTES = 4 * 1024 * 1024;
 
-export function createPeerDoor({ log, isKnown, silenceMs = PEER_SILENCE_MS }: PeerDoorParts): PeerDoor {
+export function createPeerServer({ log, isKnown, silenceMs = PEER_SILENCE_MS }: PeerServerDeps): PeerServer {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
   const watched = new Map<WebSocket, ReadonlySet<StageId>>();
 
@@ -37,7 +37,7 @@ export function createPeerDoor({ log, isKnown, silenceMs = PEER_SILENCE_MS }: Pe
     socket.on('error', (error) => log.info({ err: error }, 'the connection of another machine failed'));
     socket.on('message', (data) => {
       try {
-        watched.set(socket, new Set(PeerWish.parse(JSON.parse(String(data))).watch));
+        watched.set(socket, new Set(PeerRequest.parse(JSON.parse(String(data))).watch));
       } catch (error) {
         log.warn({ err: error }, 'another machine sent an unexpected message');
         socket.close(1002);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const PEER_PATH = '/machine';
 
 /** What it wants: the stages that somebody watches, all of them with each change. */
-export const PeerWish = z.object({ watch: z.array(StageId).max(10_000) });
+export const PeerRequest = z.object({ watch: z.array(StageId).max(10_000) });
 
 /** What it gets: text of those stages, and what their sessions do this moment. */
 export const PeerFrame = z.discriminatedUnion('type', [TextDeltaFrame, SessionNowFrame]);

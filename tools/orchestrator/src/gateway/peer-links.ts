@@ -11,7 +11,7 @@ export interface PeerLinks {
   close(): void;
 }
 
-export interface PeerLinksParts {
+export interface PeerLinksDeps {
   log: Logger;
   here: MachineId;
   secret: string;
@@ -24,7 +24,7 @@ export interface PeerLinksParts {
 }
 
 /** The longest wait before the next attempt to connect. */
-const LONGEST_WAIT_MS = 15_000;
+const MAX_WAIT_MS = 15_000;
 const FIRST_WAIT_MS = 500;
 
 interface Link {
@@ -35,8 +35,8 @@ interface Link {
 }
 
 /** Losing one loses no transcript: what a session says is in the store as soon as it is complete. */
-export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
-  const { log, here, secret, ownerOf, addressOf, onFrame, silenceMs = PEER_SILENCE_MS } = parts;
+export function createPeerLinks(deps: PeerLinksDeps): PeerLinks {
+  const { log, here, secret, ownerOf, addressOf, onFrame, silenceMs = PEER_SILENCE_MS } = deps;
   const links = new Map<MachineId, Link>();
 
   function end(id: MachineId): void {
@@ -60,7 +60,7 @@ export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
     socket.on('open', () => {
       link.waitMs = FIRST_WAIT_MS;
       endIfSilent(socket, silenceMs);
-      tell(link);
+      notify(link);
     });
     socket.on('message', (data) => receive(id, String(data)));
     socket.on('error', (error) => log.debug({ err: error, machineId: id }, 'no live text from another machine'));
@@ -71,7 +71,7 @@ export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
 
   function later(id: MachineId, link: Link): void {
     link.timer = setTimeout(() => void connect(id, link), link.waitMs).unref();
-    link.waitMs = Math.min(link.waitMs * 2, LONGEST_WAIT_MS);
+    link.waitMs = Math.min(link.waitMs * 2, MAX_WAIT_MS);
   }
 
   /** A machine tells of its own stages alone. */
@@ -80,7 +80,7 @@ export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
     if (frame.success && ownerOf(frame.data.data.stageId) === id) onFrame(frame.data);
   }
 
-  const tell = ({ socket, stageIds }: Link): void => {
+  const notify = ({ socket, stageIds }: Link): void => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ watch: stageIds }));
   };
 
@@ -98,7 +98,7 @@ export function createPeerLinks(parts: PeerLinksParts): PeerLinks {
         link.stageIds = ofMachine;
         links.set(id, link);
         if (known === undefined) void connect(id, link);
-        else tell(link);
+        else notify(link);
       }
     },
     close() {

@@ -8,7 +8,7 @@ import { machineId } from '../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import type { CommandHandlers } from './commands/command-handler.ts';
 import { openGateway } from './gateway.ts';
-import { createPeerDoor } from './peer-door.ts';
+import { createPeerServer } from './peer-door.ts';
 import { createPeerLinks } from './peer-links.ts';
 
 const SILENCE_MS = 1_000;
@@ -41,7 +41,7 @@ async function openMachine(here: MachineId, addressOf: (id: MachineId) => string
     callers: { requireConnection: async () => undefined },
     logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null, kind: 'token' }) },
     peers: {
-      door: createPeerDoor({
+      entry: createPeerServer({
         log: silent,
         silenceMs: SILENCE_MS,
         async isKnown(id, secret) {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
 import type { Relay } from '../machines/relay.ts';
 import type { StoredCommand } from '../store/machine-records.ts';
-import { commandPlaces } from './command-places.ts';
+import { commandRouting } from './command-places.ts';
 import type { CommandContext } from './commands/command-handler.ts';
 
 /** Knows where stages and projects are. */
@@ -41,7 +41,7 @@ export function createCommandRouter(
   knowLogin: CommandRouter['knowLogin'],
 ): CommandRouter {
   async function targetOf(type: CommandType, fields: Record<string, unknown>): Promise<MachineId> {
-    const place = commandPlaces[type];
+    const place = commandRouting[type];
     switch (place) {
       case 'store':
       case 'here':
@@ -68,10 +68,10 @@ export function createCommandRouter(
     knowLogin,
     async route(type, fields, { actor, login }) {
       const command = { type, fields, actor, login };
-      if (commandPlaces[type] === 'everywhere') await relay.tellOthers(command);
+      if (commandRouting[type] === 'everywhere') await relay.relayToOthers(command);
       const machineId = await targetOf(type, fields);
       if (machineId === targets.here) return null;
-      if (commandPlaces[type] === 'not-relayed') {
+      if (commandRouting[type] === 'not-relayed') {
         const name = await targets.nameOf(machineId);
         throw new Rejection('not_this_machine', `This stage is on ${name}. Do this in a browser on that machine.`);
       }
@@ -94,9 +94,9 @@ const Reply = z.discriminatedUnion('ok', [
 /** The refusal of another machine, as it said it. */
 export class RelayedError extends Error {
   readonly told: CommandError;
-  constructor(told: CommandError) {
-    super(told.message);
-    this.told = told;
+  constructor(reported: CommandError) {
+    super(reported.message);
+    this.told = reported;
   }
 }
 

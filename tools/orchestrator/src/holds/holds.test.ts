@@ -10,20 +10,20 @@ import {
 } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent } from '../../test/support/test-store.ts';
 import { releaseScope, releaseStage } from '../domain/holds.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createLimits } from '../limits/limits.ts';
 import { turnToFinish } from '../pull-requests/finish-stages.ts';
-import { createHoldGate } from '../scheduler/hold-gate.ts';
+import { createPauseGate } from '../scheduler/hold-gate.ts';
 import { startScheduler } from '../scheduler/scheduler.ts';
-import { createStartHolds, planStarts, type StageGate } from '../scheduler/start-gates.ts';
+import { createStartDelays, planStarts, type StageGate } from '../scheduler/start-gates.ts';
 import { beginLaunch } from '../sessions/launch/begin-launch.ts';
 import { listDeferred, resumeDeferred, resumeDeferredWork } from '../sessions/resume-deferred-work.ts';
 import { createProjects } from '../stages/projects.ts';
 import { createStages } from '../stages/stages.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { startHolds } from './holds.ts';
+import { startDelays } from './holds.ts';
 
 const EVERYTHING = {};
 const STOPPED = { kind: 'stopped', reason: 'Ended after a long time.' } as const;
@@ -37,8 +37,8 @@ interface Machine {
 }
 
 /** The service on a store, as after a start of Callboard. A process that is asked to end its turn does so when the test says so. */
-function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Machine = {}) {
-  const launch = { edges, dataDir: '/data' };
+function serve(store: Store, { platform }: Pick<TestSession, 'platform'>, machine: Machine = {}) {
+  const launch = { platform, dataDir: '/data' };
   const interrupted: StageId[] = [];
   const resume = {
     resumeWith: async (...[tx, stageId, message]: Parameters<Parameters<typeof createLimits>[0]['resumeWith']>) => {
@@ -48,7 +48,7 @@ function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Mac
     repeatIn: async (...[tx, stageId]: Parameters<Parameters<typeof createLimits>[0]['repeatIn']>) =>
       void (await beginLaunch(tx, launch, { stageId, actor: null })),
   };
-  const holds = startHolds({
+  const pauses = startDelays({
     store,
     log: silent,
     interrupt: async (stageId) => {
@@ -56,29 +56,29 @@ function serve(store: Store, { edges }: Pick<TestSession, 'edges'>, machine: Mac
       machine.interrupt?.();
     },
     resumeReleased: (stageIds) =>
-      resumeDeferredWork({ store, log: silent, outboxBell: createBell(), ...resume }, (one) =>
+      resumeDeferredWork({ store, log: silent, outboxSignal: createSignal(), ...resume }, (one) =>
         stageIds.has(one.stageId),
       ),
   });
-  const parts = { store, outboxBell: createBell<StageId>(), ...resume };
+  const deps = { store, outboxSignal: createSignal<StageId>(), ...resume };
   const scheduler = startScheduler({
     store,
     log: silent,
     mayStart: () => true,
-    holds: createStartHolds(),
+    holds: createStartDelays(),
     start: async () => undefined,
     maxParallel: machine.maxParallel ?? 9,
     gates: [() => machine.gate ?? (() => null)],
-    waits: { isDue: () => false, goOn: async () => undefined },
-    deferred: { list: () => listDeferred(store.read), goOn: (stageId) => resumeDeferred(parts, stageId) },
+    waits: { isDue: () => false, resume: async () => undefined },
+    deferred: { list: () => listDeferred(store.read), resume: (stageId) => resumeDeferred(deps, stageId) },
   });
   const stop = async () => {
-    await holds.stop();
+    await pauses.stop();
     await scheduler.stop();
   };
   onTestFinished(stop);
-  const drain = () => holds.drain().then(scheduler.drain);
-  return { holds: { ...holds, drain, stop }, interrupted, limits: createLimits(parts) };
+  const drain = () => pauses.drain().then(scheduler.drain);
+  return { holds: { ...pauses, drain, stop }, interrupted, limits: createLimits(deps) };
 }
 
 /** A session whose process works, and the service. */
@@ -102,13 +102,13 @@ async function setUp(fields: Record<string, unknown> = {}) {
 }
 
 /** What Claude was told, over all launches. */
-const toldTo = async ({ transcript }: TestSession): Promise<string[]> =>
+const notifiedTo = async ({ transcript }: TestSession): Promise<string[]> =>
   (await transcript()).flatMap((entry) => (entry.kind === 'user' ? [entry.text] : []));
 
 /** Claude reads its newest message and ends the turn. */
 async function finish(session: TestSession): Promise<void> {
   const row = (await session.outbox()).findLast(({ kind }) => kind === 'message');
-  await session.tell(read(row?.wireId ?? ''), turnEnded());
+  await session.emit(read(row?.wireId ?? ''), turnEnded());
 }
 
 /** A store that is killed before it commits. */
@@ -124,8 +124,8 @@ const dying = (store: Store): Store =>
   });
 
 /** The same file, opened by the next Callboard. */
-async function restart(session: Pick<TestSession, 'edges' | 'file'>, machine: Machine = {}) {
-  const store = await openSqliteStore(session.file, session.edges, silent);
+async function restart(session: Pick<TestSession, 'platform' | 'file'>, machine: Machine = {}) {
+  const store = await openSqliteStore(session.file, session.platform, silent);
   onTestFinished(store.close);
   return { store, ...serve(store, session, machine) };
 }
@@ -135,7 +135,7 @@ it('follows the newest order, for a stage, its project, or everything', async ()
   const otherId = (await beginTestSession({}, given)).stageId;
   const gate = async () => {
     const { stages } = boardView(await store.board());
-    const isHeld = await createHoldGate({ store })();
+    const isHeld = await createPauseGate({ store })();
     return stages.flatMap((stage) => (isHeld(stage, 0) === null ? [] : [stage.id]));
   };
   await holds.put({ scope: EVERYTHING, held: true }, 'Ada');
@@ -172,10 +172,10 @@ it('lets the turn finish, keeps the queue, and delivers it once when it is relea
   expect(await session.record()).toMatchObject({ state: 'idle', queued: 1, queueHeld: false, withheld: true });
   expect({ column: await column(), interrupted }).toEqual({ column: 'running', interrupted: [] });
   await session.enqueue('two');
-  expect(await toldTo(session)).toEqual(['Do it']);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
   for (let times = 0; times < 2; times++) await holds.put({ scope, held: false }, 'Ada');
   await holds.drain();
-  expect(await toldTo(session)).toEqual(['Do it', 'one']);
+  expect(await notifiedTo(session)).toEqual(['Do it', 'one']);
   expect(await session.record()).toMatchObject({ state: 'busy', queued: 1, withheld: false });
   expect(session.events('message-sent').map((sent) => sent.stageId)).toEqual([stageId, stageId]);
 });
@@ -189,7 +189,7 @@ it('calls nobody for a session at rest that has nothing to do, and needs a perso
   const failed = await setUp();
   await failed.holds.put({ scope: EVERYTHING, held: true }, 'Ada');
   await failed.session.enqueue('one');
-  await failed.session.tell(turnEnded('failed'));
+  await failed.session.emit(turnEnded('failed'));
   expect(await failed.session.record()).toMatchObject({ withheld: false, queueHeld: true });
   expect(await failed.column()).toBe('needs-you');
 });
@@ -202,18 +202,18 @@ it('goes on once after a release, wherever Callboard is killed', async () => {
   // Before the release is committed.
   await expect(serve(dying(session.store), session).holds.put({ scope, held: false }, 'Ada')).rejects.toThrow('killed');
   await holds.drain();
-  expect(await toldTo(session)).toEqual(['Do it']);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
   // After it, and before anything goes on: the service that did it is dead.
   await holds.stop();
   await session.store.transact((tx) => releaseStage(tx, stageId));
-  expect(await toldTo(session)).toEqual(['Do it']);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
   const next = await restart(session);
   await next.holds.drain();
-  expect(await toldTo(session)).toEqual(['Do it', 'one']);
+  expect(await notifiedTo(session)).toEqual(['Do it', 'one']);
   // After it went on.
   const last = await restart(session);
   await last.holds.drain();
-  expect(await toldTo(session)).toEqual(['Do it', 'one']);
+  expect(await notifiedTo(session)).toEqual(['Do it', 'one']);
 });
 
 it('interrupts running turns if that is wished, needs nobody, and continues once before the queue', async () => {
@@ -222,14 +222,14 @@ it('interrupts running turns if that is wished, needs nobody, and continues once
   await holds.put({ scope: EVERYTHING, held: true, interrupt: true }, 'Ada');
   await holds.drain();
   expect(interrupted).toEqual([stageId]);
-  await session.tell(turnEnded('interrupted'));
+  await session.emit(turnEnded('interrupted'));
   expect(await session.record()).toMatchObject({ state: 'idle', withheld: true, queueHeld: false });
   expect(await column()).toBe('running');
   for (let times = 0; times < 2; times++) await holds.put({ scope: EVERYTHING, held: false }, 'Ada');
   await holds.drain();
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
   await finish(session);
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE, 'one']);
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE, 'one']);
 });
 
 it('remembers over a restart what it was to interrupt, and forgets it when the stage is released first', async () => {
@@ -253,7 +253,7 @@ it('asks a process once, whatever else it tells meanwhile', async () => {
   await holds.put({ scope: EVERYTHING, held: true, interrupt: true }, 'Ada');
   await holds.drain();
   await session.enqueue('one');
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await holds.drain();
   expect(interrupted).toEqual([stageId]);
 });
@@ -263,15 +263,15 @@ it('goes on at once if it was released while its process ended the turn', async 
   await holds.put({ scope: EVERYTHING, held: true, interrupt: true }, 'Ada');
   await holds.stop();
   await holds.put({ scope: EVERYTHING, held: false }, 'Ada');
-  await session.tell(turnEnded('interrupted'));
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
+  await session.emit(turnEnded('interrupted'));
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
   expect(await session.record()).toMatchObject({ state: 'busy', holdInterrupt: null });
 });
 
 it.each([
   ['the conversation has the message', true, ['Do it', CONTINUE_MESSAGE]],
   ['the conversation lacks the message, which is repeated', false, ['Do it']],
-])('resumes a process that died while it was to end its turn: %s', async (_, isKnown, told) => {
+])('resumes a process that died while it was to end its turn: %s', async (_, isKnown, reported) => {
   const { holds, session, column } = await setUp();
   const prompt = (await session.outbox()).find(({ kind }) => kind === 'message');
   await holds.put({ scope: EVERYTHING, held: true, interrupt: true }, 'Ada');
@@ -283,9 +283,9 @@ it.each([
   await holds.drain();
   const { launchId, state } = await session.record();
   expect({ state, isNew: launchId !== before }).toEqual({ state: 'starting', isNew: true });
-  expect(await toldTo(session)).toEqual(told);
+  expect(await notifiedTo(session)).toEqual(reported);
   const given = await session.store.read.outbox.listOf(launchId ?? before, ['accepted', 'confirmed']);
-  expect(given.flatMap(({ body }) => (body.kind === 'message' ? [body.text] : []))).toEqual([told.at(-1)]);
+  expect(given.flatMap(({ body }) => (body.kind === 'message' ? [body.text] : []))).toEqual([reported.at(-1)]);
 });
 
 it.each(['idle', 'ended'])('begins no phase while on hold, and the next one once it is released: %s', async (state) => {
@@ -298,7 +298,10 @@ it.each(['idle', 'ended'])('begins no phase while on hold, and the next one once
   await holds.put({ scope, held: false }, 'Ada');
   await holds.drain();
   expect(await session.record()).toMatchObject({ phaseIndex: 1, withheld: false });
-  expect(await toldTo(session)).toEqual([expect.stringContaining('Design it'), expect.stringContaining('Build it')]);
+  expect(await notifiedTo(session)).toEqual([
+    expect.stringContaining('Design it'),
+    expect.stringContaining('Build it'),
+  ]);
 });
 
 it('keeps a stage from going on at the reset of a limit, and from being finished by Callboard', async () => {
@@ -312,17 +315,17 @@ it('keeps a stage from going on at the reset of a limit, and from being finished
     tokens: null,
   } as const;
   const resetsAt = '2026-01-02T00:00:00.000Z';
-  const told = { status: 'reached', window: null, resetsAt, isUsingOverage: false } as const;
-  await session.tell({ type: 'usage-limits', overall: told, windows: [] }, { type: 'turn-ended', end });
+  const reported = { status: 'reached', window: null, resetsAt, isUsingOverage: false } as const;
+  await session.emit({ type: 'usage-limits', overall: reported, windows: [] }, { type: 'turn-ended', end });
   await holds.put({ scope: EVERYTHING, held: true }, 'Ada');
-  await limits.goOn(stageId);
-  expect(await toldTo(session)).toEqual(['Do it']);
+  await limits.resume(stageId);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
   const { stages } = boardView(await store.board());
-  const plan = planStarts(stages, 9, [await createHoldGate({ store })()], () => true);
-  expect(plan).toMatchObject({ goOn: [], holds: [{ code: 'hold', reason: 'On hold', stageIds: [stageId] }] });
+  const plan = planStarts(stages, 9, [await createPauseGate({ store })()], () => true);
+  expect(plan).toMatchObject({ resume: [], holds: [{ code: 'hold', reason: 'On hold', stageIds: [stageId] }] });
   expect(stages.map(turnToFinish)).toEqual([null]);
   await limits.decide(stageId, 'now', 'Ada'); // a person's word releases it
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
   expect(await holds.list()).toMatchObject([{ except: [{ stageId }] }]);
 });
 
@@ -353,7 +356,7 @@ it('starts processes for what was released as there is room, each once, wherever
     expect(await starting(next.store)).toBe(Math.min(maxParallel, 3));
     await next.holds.stop();
   }
-  for (const session of sessions) expect(await toldTo(session)).toEqual(['Do it', 'one']);
+  for (const session of sessions) expect(await notifiedTo(session)).toEqual(['Do it', 'one']);
 });
 
 it('asks again after 30 s when an interrupt was refused, or was confirmed and ended nothing', async () => {
@@ -376,7 +379,7 @@ it('asks again after 30 s when an interrupt was refused, or was confirmed and en
   isRefused = false;
   expect(await times(1_000)).toBe(2);
   expect(await times(30_000)).toBe(3);
-  await session.tell(turnEnded('interrupted'));
+  await session.emit(turnEnded('interrupted'));
   expect(await times(90_000)).toBe(3);
 });
 
@@ -399,6 +402,6 @@ it('forgets the release of a project or stage that is removed', async () => {
   });
   await store.transact((tx) => tx.projects.save(sampleProject()));
   await given.addStage();
-  const isHeld = await createHoldGate({ store })();
+  const isHeld = await createPauseGate({ store })();
   expect(boardView(await store.board()).stages.map((stage) => isHeld(stage, 0)?.code)).toEqual(['hold']);
 });

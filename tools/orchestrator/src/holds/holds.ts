@@ -1,20 +1,20 @@
 import {
   type CommandInput,
   coversProject,
-  type Hold,
-  type HoldTarget,
   isMidTurn,
+  type Pause,
+  type PauseTarget,
   type StageId,
 } from '@callboard/contract';
 import { changeSession } from '../domain/change-session.ts';
-import { holdScope, holdStage, isStageOnHold, releaseScope, releaseStage } from '../domain/holds.ts';
+import { isStagePaused, pauseScope, pauseStage, releaseScope, releaseStage } from '../domain/holds.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-export interface HoldsParts {
+export interface PausesDeps {
   store: Store;
   log: Logger;
   /** Interrupts a running turn. */
@@ -24,14 +24,14 @@ export interface HoldsParts {
 }
 
 /** What people keep on hold. What is released goes on from the store, so a restart in between changes nothing. */
-export interface Holds {
+export interface Pauses {
   /** Returns the holds of projects and of everything; a stage that is held itself has a field for it. */
-  list(): Promise<Hold[]>;
+  list(): Promise<Pause[]>;
   /**
    * Puts stages on hold, or releases them: all of them, or none. Running turns finish, or are asked to end after this was stored.
    * @throws Rejection `unknown_stage`, `unknown_project`
    */
-  put(order: CommandInput<'put_hold'>, actor: string): Promise<Hold[]>;
+  put(order: CommandInput<'put_hold'>, actor: string): Promise<Pause[]>;
   /** Resolves when nothing is being interrupted or continued. */
   drain(): Promise<void>;
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export interface Holds {
 const ASK_AGAIN_MS = 30_000;
 
 /** Continues what was released, and interrupts what a person wants interrupted: from now on, and what was left when Callboard ended. */
-export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts): Holds {
+export function startDelays({ store, log, interrupt, resumeReleased }: PausesDeps): Pauses {
   /** Whose process is being asked, or has confirmed and not ended its turn yet. */
   const interrupting = new Map<StageId, { work: Promise<void>; isSettled: boolean }>();
   /** Whether a session may have a turn that is to be interrupted. */
@@ -67,7 +67,7 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
   function askAgain(): void {
     timer = undefined;
     for (const [stageId, { isSettled }] of interrupting) if (isSettled) interrupting.delete(stageId);
-    passes.nudge();
+    passes.schedule();
   }
 
   async function pass(): Promise<void> {
@@ -82,28 +82,28 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
     }
     const released = new Set<StageId>();
     for (const { stageId, withheld } of sessions)
-      if (withheld && !(await isStageOnHold(store.read, stageId))) released.add(stageId);
+      if (withheld && !(await isStagePaused(store.read, stageId))) released.add(stageId);
     if (released.size > 0) await resumeReleased(released);
   }
 
-  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'following holds failed'));
+  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'following holds failed'));
   const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.nudge();
-    if (type === 'stage-updated' && data.stage.held) passes.nudge(); // with an interrupt that another machine stored
-    if (type === 'session-updated' && isAnyAsked) passes.nudge();
+    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.schedule();
+    if (type === 'stage-updated' && data.stage.held) passes.schedule(); // with an interrupt that another machine stored
+    if (type === 'session-updated' && isAnyAsked) passes.schedule();
   });
-  const unlistenEpoch = store.onEpoch(passes.nudge);
-  passes.nudge();
+  const unlistenEpoch = store.onEpoch(passes.schedule);
+  passes.schedule();
 
   return {
     list: () => store.read.holds.list(),
     async put({ scope, held, interrupt: isInterrupting = false }, actor) {
       await store.transact(async (tx) => {
-        await (held ? hold(tx, scope, actor) : release(tx, scope));
+        await (held ? pause(tx, scope, actor) : release(tx, scope));
         if (held && isInterrupting) await askAll(tx, scope);
       });
       isAnyAsked ||= isInterrupting;
-      passes.nudge();
+      passes.schedule();
       return store.read.holds.list();
     },
     async drain() {
@@ -121,18 +121,18 @@ export function startHolds({ store, log, interrupt, resumeReleased }: HoldsParts
 
 const REASON = 'The stage was put on hold.';
 
-async function hold(tx: Tx, scope: HoldTarget, actor: string): Promise<void> {
-  if (!('stageIds' in scope)) return holdScope(tx, scope, actor);
-  for (const stageId of scope.stageIds) await holdStage(tx, stageId, actor);
+async function pause(tx: Tx, scope: PauseTarget, actor: string): Promise<void> {
+  if (!('stageIds' in scope)) return pauseScope(tx, scope, actor);
+  for (const stageId of scope.stageIds) await pauseStage(tx, stageId, actor);
 }
 
-async function release(tx: Tx, scope: HoldTarget): Promise<void> {
+async function release(tx: Tx, scope: PauseTarget): Promise<void> {
   if (!('stageIds' in scope)) return releaseScope(tx, scope);
   for (const stageId of scope.stageIds) await releaseStage(tx, stageId);
 }
 
 /** Stores which turns are interrupted for the hold, before any process is asked. */
-async function askAll(tx: Tx, scope: HoldTarget): Promise<void> {
+async function askAll(tx: Tx, scope: PauseTarget): Promise<void> {
   const stages = (await tx.stages.list()).filter((stage) =>
     'stageIds' in scope ? scope.stageIds.includes(stage.id) : coversProject(scope, stage.projectId),
   );
@@ -151,7 +151,7 @@ const canInterrupt = ({ turnRunning, holdInterrupt }: SessionRecord): boolean =>
 async function stillToInterrupt(tx: Tx, stageId: StageId): Promise<boolean> {
   const record = await tx.sessions.find(stageId);
   if (record?.holdInterrupt !== 'asked') return false;
-  if (record.turnRunning && (await isStageOnHold(tx, stageId))) return true;
+  if (record.turnRunning && (await isStagePaused(tx, stageId))) return true;
   await changeSession(tx, stageId, (change) => {
     change.record = { ...change.record, holdInterrupt: null };
   });

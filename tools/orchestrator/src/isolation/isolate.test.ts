@@ -62,14 +62,14 @@ describe.skipIf(!trial.possible)(`an isolated command${why}`, () => {
   });
 
   it('has its own temporary files, and sees only the shown ones of others', async () => {
-    const look = `cat ${beside}/notes; echo x > ${beside}/new; echo x > /tmp/mine && ls /tmp`;
-    expect((await run(look)).stderr).toContain('No such file');
-    const shown = await run(look, { readable: [beside] });
+    const check = `cat ${beside}/notes; echo x > ${beside}/new; echo x > /tmp/mine && ls /tmp`;
+    expect((await run(check)).stderr).toContain('No such file');
+    const shown = await run(check, { readable: [beside] });
     expect(shown.stdout).toContain('read me');
     expect(shown.stderr).toContain('Read-only');
-    expect((await run(look, { writable: [beside] })).stderr).toBe('');
+    expect((await run(check, { writable: [beside] })).stderr).toBe('');
     expect(await readdir(beside)).toEqual(['new', 'notes']);
-    const hidden = await run(look, { writable: [beside], hidden: [join(beside, 'notes'), join(beside, 'none')] });
+    const hidden = await run(check, { writable: [beside], hidden: [join(beside, 'notes'), join(beside, 'none')] });
     expect(hidden.stdout).not.toContain('read me');
     expect((await readdir('/tmp')).includes('mine')).toBe(false);
   });

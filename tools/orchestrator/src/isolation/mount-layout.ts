@@ -8,7 +8,7 @@ const EMPTIED = ['/run', '/var/run', '/tmp', '/var/tmp'];
 /** Paths in these folders that programs need: the system itself on NixOS, and the name servers. */
 const NEEDED = ['/run/current-system', '/etc/resolv.conf'];
 /** Read-only even in a writable worktree: they decide what others run there. */
-const KEPT = ['.git', '.claude', '.mcp.json'];
+const SAVED = ['.git', '.claude', '.mcp.json'];
 
 /**
  * Resolves the options against this machine.
@@ -32,7 +32,7 @@ export async function resolveLayout({ folder, dataDir, network, ...place }: Isol
     readable: [...(await present(NEEDED)).filter((path) => isWithin(path, emptied)), ...readable],
     writable,
     ownWritable,
-    kept: await present(KEPT.map((name) => join(own.folder, name))),
+    kept: await present(SAVED.map((name) => join(own.folder, name))),
     hiddenFolders: hidden.filter((_, index) => isFolder[index]),
     hiddenFiles: hidden.filter((_, index) => !isFolder[index]),
   };

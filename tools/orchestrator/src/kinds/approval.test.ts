@@ -19,8 +19,8 @@ it.each([
   ['Write', { file_path: '/w/a' }, 'content'],
   ['Edit', { file_path: '/w/a', new_string: 'b' }, 'old_string'],
   ['WebFetch', { url: 'example', prompt: 'x' }, 'url'],
-])('names the problem in a changed input of %s: %o', (tool, input, words) => {
-  expect(toolInputProblem(tool, input)).toContain(words);
+])('names the problem in a changed input of %s: %o', (tool, input, text) => {
+  expect(toolInputProblem(tool, input)).toContain(text);
 });
 
 it('refuses an empty input, as the CLI treats it as "unchanged"', () => {

@@ -1,11 +1,11 @@
 import type { ApproveBody, PendingRequest, ToolInput } from '@callboard/contract';
 import { z } from 'zod';
 import { describeTool } from '../agent/describe-tool.ts';
-import { keepableRules } from '../agent/permission-updates.ts';
+import { savableRules } from '../agent/permission-updates.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { Answer, RequestKindDefinition } from './shared/definition.ts';
-import { allowCall, declineCall, inputBlock, keepGranted, plainDenial } from './shared/tool-call.ts';
+import { allowCall, declineCall, inputBlock, plainDenial, saveGranted } from './shared/tool-call.ts';
 
 /** A tool call that a person allows or denies. Covers every tool without its own kind. */
 export const approval: RequestKindDefinition = {
@@ -16,7 +16,7 @@ export const approval: RequestKindDefinition = {
   describe: ({ toolName, input }, worktree) => describeTool(toolName, input, worktree),
   allow: allowTool,
   answer: null,
-  keeps: keepGranted,
+  saves: saveGranted,
   denialMessage: plainDenial,
   decline: declineCall,
   retry: {
@@ -41,7 +41,7 @@ function allowTool(request: PendingRequest, body: ApproveBody): Answer {
   }
   if (remember !== undefined && request.suppressAlwaysAllow)
     throw new Rejection('bad_request', 'Claude Code does not want this one to be allowed for good. Allow it once.');
-  if (remember !== undefined && keepableRules(updatedPermissions).length === 0) {
+  if (remember !== undefined && savableRules(updatedPermissions).length === 0) {
     const message = 'There is no rule to keep: send the suggestion that is to hold in updatedPermissions.';
     throw new Rejection('bad_request', message);
   }

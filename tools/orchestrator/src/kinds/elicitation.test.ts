@@ -34,8 +34,8 @@ it.each([
   [{ name: 'Ada', color: 'blue' }, 'one of "red", "green"'],
   [{ name: 'Ada', colour: 'red' }, '"colour" is not a field'],
   [{ name: 'Ada', constructor: 'x' }, '"constructor" is not a field'],
-])('names the problem in %o', (content, words) => {
-  expect(formContentProblem(form, content)).toContain(words);
+])('names the problem in %o', (content, text) => {
+  expect(formContentProblem(form, content)).toContain(text);
 });
 
 it('does not accept an inherited property as the content of a required field', () => {

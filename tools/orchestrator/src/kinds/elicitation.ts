@@ -5,7 +5,7 @@ import { oneLine, textField } from '../agent/describe-tool.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { Answer, ControlRequest, RequestKindDefinition } from './shared/definition.ts';
-import { inputBlock, keepGranted, plainDenial } from './shared/tool-call.ts';
+import { inputBlock, plainDenial, saveGranted } from './shared/tool-call.ts';
 
 /** A form that an MCP server asks a person to fill in. */
 export const elicitation: RequestKindDefinition = {
@@ -17,7 +17,7 @@ export const elicitation: RequestKindDefinition = {
   describe: ({ displayName, input }) => oneLine(`${displayName}: ${textField(input, 'message')}`),
   allow: acceptForm,
   answer: null,
-  keeps: keepGranted,
+  saves: saveGranted,
   denialMessage: plainDenial,
   decline: (_message, more) => ({ action: more?.cancel === true ? 'cancel' : 'decline' }),
   retry: {
@@ -78,7 +78,7 @@ export function formContentProblem(requestedSchema: unknown, content: ToolInput)
   for (const [name, value] of Object.entries(content)) {
     const property = ownProperty(properties, name);
     if (property === undefined) return `"${name}" is not a field of this form.`;
-    if (!fits(property, value)) return `"${name}" must be ${typeWords(property)}.`;
+    if (!fits(property, value)) return `"${name}" must be ${typeText(property)}.`;
   }
   return null;
 }
@@ -101,7 +101,7 @@ function fits({ type, enum: choices }: Property, value: unknown): boolean {
   }
 }
 
-function typeWords({ type, enum: choices }: Property): string {
+function typeText({ type, enum: choices }: Property): string {
   if (choices !== undefined) return `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`;
   return type === 'integer' ? 'a whole number' : `a ${type ?? 'value'}`;
 }

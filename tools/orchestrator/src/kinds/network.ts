@@ -1,6 +1,6 @@
 import { type ApproveBody, hostRule, type PendingRequest, type ToolInput } from '@callboard/contract';
 import { oneLine, textField } from '../agent/describe-tool.ts';
-import type { KeptRule } from '../agent/permission-updates.ts';
+import type { SavedRule } from '../agent/permission-updates.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Answer, RequestKindDefinition } from './shared/definition.ts';
 import { allowCall, declineCall, plainDenial } from './shared/tool-call.ts';
@@ -15,7 +15,7 @@ export const network: RequestKindDefinition = {
   describe: ({ input }) => oneLine(`Network ${textField(input, 'host')}`),
   allow: allowHost,
   answer: null,
-  keeps: keptHost,
+  saves: savedHost,
   denialMessage: plainDenial,
   decline: declineCall,
   retry: {
@@ -47,7 +47,7 @@ function allowHost(
   return allowCall({}, undefined);
 }
 
-function keptHost({ input }: PendingRequest, { remember }: ApproveBody): KeptRule[] {
+function savedHost({ input }: PendingRequest, { remember }: ApproveBody): SavedRule[] {
   const rule = remember === undefined ? null : hostRuleOf(input);
   return rule === null ? [] : [{ kind: 'host', rule }];
 }

@@ -2,7 +2,7 @@ import type { PermissionUpdate } from '@callboard/contract';
 import { oneLine, textField } from '../agent/describe-tool.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { RequestKindDefinition } from './shared/definition.ts';
-import { allowCall, declineCall, keepGranted, plainDenial } from './shared/tool-call.ts';
+import { allowCall, declineCall, plainDenial, saveGranted } from './shared/tool-call.ts';
 
 /** A plan that a person accepts or sends back. */
 export const plan: RequestKindDefinition = {
@@ -13,7 +13,7 @@ export const plan: RequestKindDefinition = {
   describe: ({ input }) => oneLine(textField(input, 'plan')),
   allow: (_request, body) => allowCall(body, withMode(body.updatedPermissions ?? [])),
   answer: null,
-  keeps: keepGranted,
+  saves: saveGranted,
   denialMessage: plainDenial,
   decline: declineCall,
   retry: {

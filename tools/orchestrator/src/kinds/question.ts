@@ -2,7 +2,7 @@ import { answersProblem, questionsOf } from '@callboard/contract';
 import { oneLine } from '../agent/describe-tool.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { RequestKindDefinition } from './shared/definition.ts';
-import { declineCall, keepNothing } from './shared/tool-call.ts';
+import { declineCall, saveNothing } from './shared/tool-call.ts';
 
 /** One or more questions, answered together; each answer is keyed by its question's text. */
 export const question: RequestKindDefinition = {
@@ -26,7 +26,7 @@ export const question: RequestKindDefinition = {
       response: { behavior: 'allow', updatedInput: { ...input, answers } },
     };
   },
-  keeps: keepNothing,
+  saves: saveNothing,
   denialMessage: (reason) =>
     reason === null
       ? 'The user declined to answer, and gave no reason.'

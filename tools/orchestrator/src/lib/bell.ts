@@ -2,13 +2,13 @@
  * Wakes listeners by key: "there may be something new for you". A ring without a listener is lost. That is safe because
  * the store holds the data, and a new listener reads the store first.
  */
-export interface Bell<K> {
+export interface Signal<K> {
   ring(key: K): void;
   /** Returns a function that removes the listener. */
   listen(key: K, listener: () => void): () => void;
 }
 
-export function createBell<K>(): Bell<K> {
+export function createSignal<K>(): Signal<K> {
   const listeners = new Map<K, Set<() => void>>();
   return {
     ring: (key) => {

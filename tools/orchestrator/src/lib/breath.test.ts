@@ -1,25 +1,25 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createBreath, mapInSlices } from './breath.ts';
+import { createYield, mapInSlices } from './breath.ts';
 
 it('continues in the same iteration of the loop while little time has passed', async () => {
-  const breath = createBreath(() => 0);
+  const yieldToEventLoop = createYield(() => 0);
   let rounds = 0;
   setImmediate(() => rounds++);
-  for (let n = 0; n < 1_000; n++) await breath();
+  for (let n = 0; n < 1_000; n++) await yieldToEventLoop();
   expect(rounds).toBe(0);
 });
 
 it('waits for the next iteration of the loop after every long stretch', async () => {
   let now = 0;
-  const breath = createBreath(() => now);
+  const yieldToEventLoop = createYield(() => now);
   let rounds = 0;
   const counting = setInterval(() => rounds++, 0);
   for (let n = 0; n < 20; n++) {
     const before = rounds;
-    await breath();
+    await yieldToEventLoop();
     now += 5;
-    await breath();
+    await yieldToEventLoop();
     while (rounds === before) await nextRound();
   }
   clearInterval(counting);
@@ -28,7 +28,7 @@ it('waits for the next iteration of the loop after every long stretch', async ()
 
 it('measures from the start of each iteration', async () => {
   let now = 0;
-  const breath = createBreath(() => now);
+  const yieldToEventLoop = createYield(() => now);
   for (let n = 0; n < 5; n++) {
     await nextRound();
     now += 100;
@@ -36,7 +36,7 @@ it('measures from the start of each iteration', async () => {
     setImmediate(() => {
       isNext = true;
     });
-    await breath();
+    await yieldToEventLoop();
     expect(isNext).toBe(false);
   }
 });

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { nodeEdges } from './edges.ts';
+import { nodePlatform } from './edges.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -9,13 +9,13 @@ it('makes ids in ascending order even if the clock is set back', () => {
   const ids: string[] = [];
   for (const jumpMs of [0, 3_600_000, -24 * 3_600_000, 0, 24 * 3_600_000, -1]) {
     vi.setSystemTime(Date.now() + jumpMs);
-    ids.push(nodeEdges.newId(), nodeEdges.newId());
+    ids.push(nodePlatform.newId(), nodePlatform.newId());
   }
   expect(ids.toSorted()).toEqual(ids);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
 it("returns the free space of a folder's disk, and throws if it cannot be read", async () => {
-  expect(nodeEdges.freeBytes(await temporaryFolder())).toBeGreaterThan(0);
-  expect(() => nodeEdges.freeBytes('/nowhere/at/all')).toThrow('ENOENT');
+  expect(nodePlatform.freeBytes(await temporaryFolder())).toBeGreaterThan(0);
+  expect(() => nodePlatform.freeBytes('/nowhere/at/all')).toThrow('ENOENT');
 });

@@ -5,7 +5,7 @@ import { v4, v7 } from 'uuid';
 import { availableMemory, residentMemory } from './memory.ts';
 
 /** The parts of the outside world that tests replace: the clocks, the ids, the disk, the memory and the machine's power. */
-export interface Edges {
+export interface Platform {
   /** The time of day, for display and storage. It can be set forward or back. */
   now(): Date;
   /** Milliseconds on the monotonic clock, for every wait. */
@@ -28,7 +28,7 @@ export interface Edges {
 
 const datasync = promisify(fdatasync);
 
-export const nodeEdges: Edges = {
+export const nodePlatform: Platform = {
   now: () => new Date(),
   uptimeMs: () => performance.now(),
   newId: () => v7(),

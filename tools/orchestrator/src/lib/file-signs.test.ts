@@ -13,24 +13,24 @@ async function folder(): Promise<string> {
 it('stays the same while nobody writes, and changes when a file is created, written, replaced or removed', async () => {
   const file = join(await folder(), 'settings.json');
   const signs = [signOf([file])];
-  const look = () => signs.push(signOf([file]));
+  const check = () => signs.push(signOf([file]));
   await writeFile(file, 'one');
-  look();
+  check();
   const { atime, mtime, mtimeMs } = await stat(file);
   // A write shows in the change time: two writes of one size within one tick of the clock look alike.
   await expect.poll(() => writeFile(file, 'two').then(() => stat(file))).not.toMatchObject({ mtimeMs });
   await utimes(file, atime, mtime); // setting the times back hides nothing
-  look();
+  check();
   await writeFile(`${file}.new`, 'six');
   await rename(`${file}.new`, file);
-  look();
+  check();
   await rm(file);
   await symlink('elsewhere.json', file);
   await writeFile(join(file, '..', 'elsewhere.json'), 'seven');
-  look();
+  check();
   await rm(file);
   await symlink(file, file);
-  look();
+  check();
   expect(new Set(signs).size).toBe(signs.length);
   expect(signOf([file])).toBe(signs.at(-1));
 });

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createNudgedWorker } from './nudged-worker.ts';
+import { createCoalescingWorker } from './nudged-worker.ts';
 
 const fail = (error: unknown) => {
   throw error;
 };
 const tick = () => Promise.resolve();
 
-describe('a nudged worker', () => {
-  it('runs exactly one more pass for any number of nudges during a pass', async () => {
+describe('a coalescing worker', () => {
+  it('runs exactly one more pass for any number of wake-ups during a pass', async () => {
     let passes = 0;
     const gate = Promise.withResolvers<void>();
-    const worker = createNudgedWorker(async () => {
+    const worker = createCoalescingWorker(async () => {
       if (++passes === 1) await gate.promise;
     }, fail);
-    worker.nudge();
-    for (let n = 0; n < 5; n++) worker.nudge();
+    worker.schedule();
+    for (let n = 0; n < 5; n++) worker.schedule();
     expect(passes).toBe(1);
     gate.resolve();
     await worker.drain();
@@ -28,7 +28,7 @@ describe('a nudged worker', () => {
         const todo = new Set<number>();
         const done: number[] = [];
         let running = 0;
-        const worker = createNudgedWorker(async () => {
+        const worker = createCoalescingWorker(async () => {
           expect(++running).toBe(1);
           const seen = [...todo];
           for (let n = 0; n < slow; n++) await tick();
@@ -41,7 +41,7 @@ describe('a nudged worker', () => {
         for (const [index, [wait]] of adds.entries()) {
           for (let n = 0; n < wait; n++) await tick();
           todo.add(index);
-          worker.nudge();
+          worker.schedule();
         }
         await worker.drain();
         expect(todo).toEqual(new Set());
@@ -50,12 +50,12 @@ describe('a nudged worker', () => {
     );
   });
 
-  it('runs again after a nudge from its own work', async () => {
+  it('runs again after A wake-up from its own work', async () => {
     let left = 3;
-    const worker = createNudgedWorker(async () => {
-      if (--left > 0) worker.nudge();
+    const worker = createCoalescingWorker(async () => {
+      if (--left > 0) worker.schedule();
     }, fail);
-    worker.nudge();
+    worker.schedule();
     await worker.drain();
     expect(left).toBe(0);
   });
@@ -63,25 +63,25 @@ describe('a nudged worker', () => {
   it('reports a failed pass, and runs again at the next nudge', async () => {
     const errors: unknown[] = [];
     let passes = 0;
-    const worker = createNudgedWorker(
+    const worker = createCoalescingWorker(
       async () => {
         if (++passes === 1) throw new Error('disk full');
       },
       (error) => errors.push(error),
     );
-    worker.nudge();
+    worker.schedule();
     await worker.drain();
     expect(errors).toEqual([new Error('disk full')]);
-    worker.nudge();
+    worker.schedule();
     await worker.drain();
     expect(passes).toBe(2);
     expect(errors).toHaveLength(1);
   });
 
-  it('does not lose a nudge that comes during a failing pass', async () => {
+  it('does not lose A wake-up that comes during a failing pass', async () => {
     const gate = Promise.withResolvers<void>();
     let passes = 0;
-    const worker = createNudgedWorker(
+    const worker = createCoalescingWorker(
       async () => {
         if (++passes > 1) return;
         await gate.promise;
@@ -89,8 +89,8 @@ describe('a nudged worker', () => {
       },
       () => undefined,
     );
-    worker.nudge();
-    worker.nudge();
+    worker.schedule();
+    worker.schedule();
     gate.resolve();
     await worker.drain();
     expect(passes).toBe(2);
@@ -99,12 +99,12 @@ describe('a nudged worker', () => {
   it('finishes the running pass when stopped, and starts no other', async () => {
     const gate = Promise.withResolvers<void>();
     let passes = 0;
-    const worker = createNudgedWorker(async () => {
+    const worker = createCoalescingWorker(async () => {
       passes++;
       await gate.promise;
     }, fail);
-    worker.nudge();
-    worker.nudge();
+    worker.schedule();
+    worker.schedule();
     let hasStopped = false;
     const stopped = worker.stop().then(() => {
       hasStopped = true;
@@ -113,12 +113,12 @@ describe('a nudged worker', () => {
     expect(hasStopped).toBe(false);
     gate.resolve();
     await stopped;
-    worker.nudge();
+    worker.schedule();
     await worker.drain();
     expect(passes).toBe(1);
   });
 
   it('drains at once when there is nothing to do', async () => {
-    await createNudgedWorker(async () => undefined, fail).drain();
+    await createCoalescingWorker(async () => undefined, fail).drain();
   });
 });

@@ -1,9 +1,9 @@
 /**
- * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never. A nudge during a pass is not
+ * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never. A wake-up during a pass is not
  * lost: another pass follows.
  */
-export interface NudgedWorker {
-  nudge(): void;
+export interface CoalescingWorker {
+  schedule(): void;
   /** Resolves when no pass is running and none is due. */
   drain(): Promise<void>;
   /** Starts no further pass. Resolves when the running one has ended. */
@@ -11,11 +11,11 @@ export interface NudgedWorker {
 }
 
 /** @param onError gets the error of a failed pass; the next nudge retries */
-export function createNudgedWorker(work: () => Promise<void>, onError: (error: unknown) => void): NudgedWorker {
+export function createCoalescingWorker(work: () => Promise<void>, onError: (error: unknown) => void): CoalescingWorker {
   let due = false;
   let stopped = false;
   let pass: Promise<void> | undefined;
-  function nudge(): void {
+  function schedule(): void {
     due = true;
     if (pass !== undefined || stopped) return;
     due = false;
@@ -23,14 +23,14 @@ export function createNudgedWorker(work: () => Promise<void>, onError: (error: u
       .catch(onError)
       .finally(() => {
         pass = undefined;
-        if (due) nudge();
+        if (due) schedule();
       });
   }
   const drain = async () => {
     while (pass !== undefined) await pass;
   };
   return {
-    nudge,
+    schedule,
     drain,
     stop: () => {
       stopped = true;

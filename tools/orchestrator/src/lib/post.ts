@@ -31,7 +31,7 @@ export type Posted =
   | { kind: 'unreached'; error: string };
 
 /** More of an answer is not read. */
-const MOST_READ_BYTES = 64 * 1024;
+const MAX_READ_BYTES = 64 * 1024;
 
 /** Refused by the rules, not by the network. */
 class AddressRefused extends Error {}
@@ -42,9 +42,9 @@ export function post({ url, headers, body }: Post, rules: PostRules, signal: Abo
   const address = hostname.replace(/^\[(.*)\]$/, '$1');
   const refusal = isIP(address) === 0 ? null : rules.refuse(address);
   if (refusal !== null)
-    return Promise.resolve({ kind: 'unreached', error: reachWords(hostname, new AddressRefused(refusal)) });
+    return Promise.resolve({ kind: 'unreached', error: unreachableText(hostname, new AddressRefused(refusal)) });
   const { promise, resolve } = Promise.withResolvers<Posted>();
-  const fail = (error: Error) => resolve({ kind: 'unreached', error: reachWords(hostname, error) });
+  const fail = (error: Error) => resolve({ kind: 'unreached', error: unreachableText(hostname, error) });
   const options = {
     method: 'POST',
     headers,
@@ -95,12 +95,12 @@ async function readStart(answer: IncomingMessage): Promise<string> {
     const read = Buffer.from(part);
     parts.push(read);
     bytes += read.length;
-    if (bytes >= MOST_READ_BYTES) break; // which ends the connection
+    if (bytes >= MAX_READ_BYTES) break; // which ends the connection
   }
-  return Buffer.concat(parts).toString('utf8', 0, MOST_READ_BYTES).trim();
+  return Buffer.concat(parts).toString('utf8', 0, MAX_READ_BYTES).trim();
 }
 
-function reachWords(host: string, error: Error): string {
+function unreachableText(host: string, error: Error): string {
   if (error instanceof AddressRefused) return `${host} was not used: ${error.message}.`;
   if (error.name === 'AbortError' || error.name === 'TimeoutError') return `${host} did not answer in time.`;
   return `${host} could not be reached: ${error.message}.`;

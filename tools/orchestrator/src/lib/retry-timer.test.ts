@@ -14,7 +14,7 @@ function setUp() {
       retries.push((Date.now() - began) / 1_000);
       timer.attempted(left);
     },
-    { firstMs: 3_000, longestMs: 10_000 },
+    { firstMs: 3_000, maxMs: 10_000 },
   );
   return {
     retries,
@@ -24,7 +24,7 @@ function setUp() {
       timer.attempted(left);
     },
     /** What is tried next can be done. */
-    mend() {
+    repair() {
       left = new Set();
     },
     pass: (seconds: number) => vi.advanceTimersByTime(seconds * 1_000),
@@ -32,11 +32,11 @@ function setUp() {
 }
 
 it('retries at growing intervals, up to the longest one, until nothing is left', () => {
-  const { retries, attempt, mend, pass } = setUp();
+  const { retries, attempt, repair, pass } = setUp();
   attempt('a');
   pass(39);
   expect(retries).toEqual([3, 9, 19, 29, 39]);
-  mend();
+  repair();
   pass(100);
   expect(retries).toEqual([3, 9, 19, 29, 39, 49]);
 });

@@ -11,7 +11,7 @@ export interface RetryTimer<T> {
 /** @param retry makes an attempt, after which `attempted` is called */
 export function createRetryTimer<T>(
   retry: () => void,
-  { firstMs, longestMs }: { firstMs: number; longestMs: number },
+  { firstMs, maxMs }: { firstMs: number; maxMs: number },
 ): RetryTimer<T> {
   let before: ReadonlySet<T> = new Set();
   let pauseMs = firstMs;
@@ -21,7 +21,7 @@ export function createRetryTimer<T>(
     attempted(left) {
       clearTimeout(timer);
       if (!left.isSubsetOf(before)) pauseMs = firstMs;
-      else if (isRetry) pauseMs = Math.min(2 * pauseMs, longestMs);
+      else if (isRetry) pauseMs = Math.min(2 * pauseMs, maxMs);
       before = left;
       isRetry = false;
       if (left.size === 0) return;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LONGEST_RAW, truncate, truncateRaw, truncateStrings } from './truncate.ts';
+import { MAX_RAW_LENGTH, truncate, truncateRaw, truncateStrings } from './truncate.ts';
 
 it('returns short values unchanged', () => {
   expect(truncate('1234', 4)).toBe('1234');
@@ -19,6 +19,6 @@ it('truncates every string, however deep', () => {
 });
 
 it('truncates the JSON text of a long line', () => {
-  const raw = truncateRaw({ type: 'new', text: 'x'.repeat(LONGEST_RAW) });
+  const raw = truncateRaw({ type: 'new', text: 'x'.repeat(MAX_RAW_LENGTH) });
   expect(raw).toMatch(/^\{"type":"new".*characters omitted/s);
 });

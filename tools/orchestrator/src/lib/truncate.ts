@@ -1,9 +1,9 @@
 /** A longer tool result keeps its beginning and its end; the CLI itself shows the model far less. */
-export const LONGEST_RESULT = 200_000;
+export const MAX_RESULT_LENGTH = 200_000;
 /** For one string of a text, a thought, or a tool call: longer than any reply of a model. */
-export const LONGEST_STRING = 2_000_000;
+export const MAX_STRING_LENGTH = 2_000_000;
 /** For a line of the CLI that Callboard does not understand, as JSON. */
-export const LONGEST_RAW = 200_000;
+export const MAX_RAW_LENGTH = 200_000;
 
 /** Cuts the middle out of a long text and says how much is missing. */
 export function truncate(text: string, maxLength: number): string {
@@ -26,5 +26,5 @@ function truncateValue(value: unknown, maxLength: number): unknown {
 /** Returns a line as it came, or, if it is too long, its truncated JSON text. */
 export function truncateRaw(raw: unknown): unknown {
   const json = JSON.stringify(raw) ?? '';
-  return json.length <= LONGEST_RAW ? raw : truncate(json, LONGEST_RAW);
+  return json.length <= MAX_RAW_LENGTH ? raw : truncate(json, MAX_RAW_LENGTH);
 }

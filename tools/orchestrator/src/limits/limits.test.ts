@@ -1,10 +1,10 @@
 import { CONTINUE_MESSAGE } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { setClocks } from '../../test/support/set-clocks.ts';
-import { busyTestSession, type TestSession, type Told, turnEnded } from '../../test/support/test-session.ts';
+import { busyTestSession, type Reported, type TestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { changeSession } from '../domain/change-session.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import { beginLaunch } from '../sessions/launch/begin-launch.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
@@ -15,12 +15,12 @@ const START = Date.parse('2026-01-02T03:04:05.000Z');
 const iso = (ms: number) => new Date(START + ms).toISOString();
 const RESET = iso(120 * MINUTE);
 
-const refusal = (resetsAt: string | null = RESET): Told => ({
+const refusal = (resetsAt: string | null = RESET): Reported => ({
   type: 'usage-limits',
   overall: { status: 'reached', window: 'five_hour', resetsAt, isUsingOverage: false },
   windows: [{ name: 'five_hour', utilization: 1, status: 'reached', resetsAt }],
 });
-const failed: Told = {
+const failed: Reported = {
   type: 'turn-ended',
   end: {
     outcome: 'failed',
@@ -33,18 +33,18 @@ const failed: Told = {
 };
 
 /** A session whose turn a limit refused, and the service on its store. */
-async function setUp(fields: Record<string, unknown> = {}, told: Told[] = [refusal(), failed]) {
+async function setUp(fields: Record<string, unknown> = {}, reported: Reported[] = [refusal(), failed]) {
   const clocks = setClocks(START);
-  const session = await busyTestSession(fields, await openTestStore(clocks.edges));
-  await session.tell(...told);
+  const session = await busyTestSession(fields, await openTestStore(clocks.platform));
+  await session.emit(...reported);
   return { ...clocks, session, limits: limitsOn(session.store, session) };
 }
 
-function limitsOn(store: Store, { edges }: TestSession) {
-  const launch = { edges, dataDir: '/data' };
+function limitsOn(store: Store, { platform }: TestSession) {
+  const launch = { platform, dataDir: '/data' };
   return createLimits({
     store,
-    outboxBell: createBell(),
+    outboxSignal: createSignal(),
     async resumeWith(tx, stageId, message) {
       await beginLaunch(tx, launch, { stageId, actor: message.actor, message });
       return true;
@@ -54,13 +54,13 @@ function limitsOn(store: Store, { edges }: TestSession) {
 }
 
 /** Claude reads the newest message. */
-async function readAll(session: TestSession): Promise<Told> {
+async function readAll(session: TestSession): Promise<Reported> {
   const row = (await session.outbox()).findLast(({ kind }) => kind === 'message');
   return { type: 'message-progress', messageId: row?.wireId ?? '', progress: 'consumed' };
 }
 
 /** What Claude was told, over all launches. */
-async function toldTo({ transcript }: TestSession): Promise<string[]> {
+async function notifiedTo({ transcript }: TestSession): Promise<string[]> {
   return (await transcript()).flatMap((entry) => (entry.kind === 'user' ? [entry.text] : []));
 }
 
@@ -96,15 +96,15 @@ it('knows the reset from another session, if its own process did not tell', asyn
     }),
   );
   const id = await session.enqueue('again');
-  await session.tell({ type: 'message-progress', messageId: id, progress: 'consumed' }, failed);
+  await session.emit({ type: 'message-progress', messageId: id, progress: 'consumed' }, failed);
   expect((await session.record()).limitWait).toMatchObject({ window: 'seven_day', resetsAt: RESET });
 });
 
 it('tells Claude once to continue, in the process that still runs', async () => {
   const { session, limits } = await setUp();
-  await Promise.all([limits.goOn(session.stageId), limits.goOn(session.stageId)]);
-  await limits.goOn(session.stageId);
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
+  await Promise.all([limits.resume(session.stageId), limits.resume(session.stageId)]);
+  await limits.resume(session.stageId);
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
   expect(await session.record()).toMatchObject({ limitWait: null, state: 'busy' });
 });
 
@@ -113,12 +113,12 @@ it('resumes a session whose process has ended, with a queue behind', async () =>
   await session.end({ kind: 'stopped', reason: 'Ended after a long time.' });
   await session.enqueue('And then this');
   const before = session.launchId();
-  await limits.goOn(session.stageId);
-  await limits.goOn(session.stageId);
+  await limits.resume(session.stageId);
+  await limits.resume(session.stageId);
   const record = await session.record();
   expect(record.launchId).not.toBe(before);
   expect(record).toMatchObject({ limitWait: null, state: 'starting' });
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
   expect(await session.queue()).toMatchObject([{ text: 'And then this' }]);
 });
 
@@ -126,15 +126,15 @@ it('repeats what the conversation lacks, when the process was killed right after
   const { session, limits } = await setUp();
   await session.end(undefined, []);
   expect((await session.record()).limitWait).not.toBeNull();
-  await limits.goOn(session.stageId);
-  expect(await toldTo(session)).toEqual(['Do it']);
+  await limits.resume(session.stageId);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
   const { launchId } = await session.record();
   const given = await session.store.read.outbox.listOf(launchId ?? session.launchId(), ['accepted']);
   expect(given.flatMap(({ body }) => (body.kind === 'message' ? [body.text] : []))).toEqual(['Do it']);
 });
 
 it('goes on once, wherever Callboard is killed', async () => {
-  const { session, edges } = await setUp();
+  const { session, platform } = await setUp();
   const dying: Store = Object.create(session.store, {
     transact: {
       value: (work: Parameters<Store['transact']>[0]) =>
@@ -144,16 +144,16 @@ it('goes on once, wherever Callboard is killed', async () => {
         }),
     },
   });
-  await expect(limitsOn(dying, session).goOn(session.stageId)).rejects.toThrow('killed');
+  await expect(limitsOn(dying, session).resume(session.stageId)).rejects.toThrow('killed');
   expect((await session.record()).limitWait).not.toBeNull();
-  expect(await toldTo(session)).toEqual(['Do it']);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
   // Killed after the commit: the next Callboard reads the same file.
-  await limitsOn(session.store, session).goOn(session.stageId);
-  const next = await openSqliteStore(session.file, edges, silent);
+  await limitsOn(session.store, session).resume(session.stageId);
+  const next = await openSqliteStore(session.file, platform, silent);
   onTestFinished(next.close);
-  await limitsOn(next, session).goOn(session.stageId);
+  await limitsOn(next, session).resume(session.stageId);
   expect((await next.read.sessions.find(session.stageId))?.limitWait).toBeNull();
-  expect(await toldTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
+  expect(await notifiedTo(session)).toEqual(['Do it', CONTINUE_MESSAGE]);
 });
 
 it.each(['completed', 'alarm', 'terminal', 'kept'])('leaves a stage alone that changed meanwhile: %s', async (what) => {
@@ -169,8 +169,8 @@ it.each(['completed', 'alarm', 'terminal', 'kept'])('leaves a stage alone that c
     });
   });
   if (what === 'kept') await limits.decide(stageId, 'never', 'Ada');
-  await limits.goOn(stageId);
-  expect(await toldTo(session)).toEqual(['Do it']);
+  await limits.resume(stageId);
+  expect(await notifiedTo(session)).toEqual(['Do it']);
 });
 
 it('lets a person decide: now, never, at the reset', async () => {
@@ -206,16 +206,18 @@ it('asks ever more seldom at a limit that should have reset, and then needs a pe
   const delays: (number | null)[] = [];
   for (let round = 0; round < 7; round++) {
     const { limitWait } = await session.record();
-    const goesOnAt = limitWait?.goesOnAt ?? null;
-    delays.push(goesOnAt === null ? null : Math.floor((Date.parse(goesOnAt) - session.edges.now().getTime()) / MINUTE));
-    if (goesOnAt === null) break;
-    jump(Date.parse(goesOnAt) - session.edges.now().getTime());
-    await limits.goOn(session.stageId);
-    await session.tell(await readAll(session), refusal(iso(-MINUTE)), failed);
+    const resumesAt = limitWait?.goesOnAt ?? null;
+    delays.push(
+      resumesAt === null ? null : Math.floor((Date.parse(resumesAt) - session.platform.now().getTime()) / MINUTE),
+    );
+    if (resumesAt === null) break;
+    jump(Date.parse(resumesAt) - session.platform.now().getTime());
+    await limits.resume(session.stageId);
+    await session.emit(await readAll(session), refusal(iso(-MINUTE)), failed);
   }
   expect(delays).toEqual([2, 4, 8, 16, 32, null]);
   await limits.decide(session.stageId, 'now', 'Ada');
-  await session.tell(await readAll(session), turnEnded());
+  await session.emit(await readAll(session), turnEnded());
   expect(await session.record()).toMatchObject({ limitWait: null, limitTries: 0 });
 });
 
@@ -223,15 +225,15 @@ it('keeps what sessions report, each window until it has reset', async () => {
   const { session, limits, jump } = await setUp();
   const before = session.events('session-updated').length;
   expect((await limits.view()).limits).toMatchObject({ status: 'reached', windows: [{ name: 'five_hour' }] });
-  const week: Told = {
+  const week: Reported = {
     type: 'usage-limits',
     overall: null,
     windows: [{ name: 'seven_day', utilization: 0.4, status: null, resetsAt: iso(9_000 * MINUTE) }],
   };
-  await session.tell(week);
+  await session.emit(week);
   expect((await limits.view()).limits?.windows.map(({ name }) => name)).toEqual(['five_hour', 'seven_day']);
   jump(121 * MINUTE);
-  await session.tell(week);
+  await session.emit(week);
   expect((await limits.view()).limits?.windows.map(({ name }) => name)).toEqual(['seven_day']);
   expect(session.events('session-updated').length).toBe(before);
 });

@@ -1,10 +1,10 @@
 import type { CommandInput, LimitsView, StageId } from '@callboard/contract';
 import { saveChange } from '../domain/change-session.ts';
-import { isStageOnHold, releaseStage } from '../domain/holds.ts';
-import { goOnIn, openWaiting, type ResumeIn, replanWait, setGoesOn } from '../domain/limit-waits.ts';
+import { isStagePaused, releaseStage } from '../domain/holds.ts';
+import { openWaiting, type ResumeIn, replanWait, resumeIn, setResumes } from '../domain/limit-waits.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
@@ -22,29 +22,29 @@ export interface Limits {
    */
   decide(stageId: StageId, when: CommandInput<'go_on'>['when'], actor: string): Promise<void>;
   /** Lets a stage go on whose limit has reset; does nothing if it does not wait any more. */
-  goOn(stageId: StageId): Promise<void>;
+  resume(stageId: StageId): Promise<void>;
 }
 
-export interface LimitsParts extends ResumeIn {
+export interface LimitsDeps extends ResumeIn {
   store: Store;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
 }
 
 /** Whether nothing has happened since the plan that keeps the session from going on by itself. */
-async function mayGoOn(tx: Tx, { stageId, limitWait, alarm, terminal, goingBack }: SessionRecord): Promise<boolean> {
+async function mayResume(tx: Tx, { stageId, limitWait, alarm, terminal, goingBack }: SessionRecord): Promise<boolean> {
   if (limitWait?.goesOnAt == null || alarm !== null || terminal !== null || goingBack !== null) return false;
-  return (await requireStage(tx, stageId)).completedAt === null && !(await isStageOnHold(tx, stageId));
+  return (await requireStage(tx, stageId)).completedAt === null && !(await isStagePaused(tx, stageId));
 }
 
-export function createLimits(parts: LimitsParts): Limits {
-  const { store, outboxBell } = parts;
+export function createLimits(deps: LimitsDeps): Limits {
+  const { store, outboxSignal } = deps;
 
-  async function goOn(tx: Tx, stageId: StageId, actor: string | null): Promise<void> {
+  async function resume(tx: Tx, stageId: StageId, actor: string | null): Promise<void> {
     const change = await openWaiting(tx, stageId);
-    if (change === null || (actor === null && !(await mayGoOn(tx, change.record)))) return;
+    if (change === null || (actor === null && !(await mayResume(tx, change.record)))) return;
     if (actor !== null) await releaseStage(tx, stageId);
-    await goOnIn(tx, parts, change, actor);
-    tx.afterCommit(() => outboxBell.ring(stageId));
+    await resumeIn(tx, deps, change, actor);
+    tx.afterCommit(() => outboxSignal.ring(stageId));
   }
 
   return {
@@ -74,14 +74,14 @@ export function createLimits(parts: LimitsParts): Limits {
         requireNotInTerminal(change.record);
         if ((await requireStage(tx, stageId)).completedAt !== null)
           throw new Rejection('already_done', `${stageId} is done. Reopen it, or send it a message.`);
-        if (when === 'now') return goOn(tx, stageId, actor);
+        if (when === 'now') return resume(tx, stageId, actor);
         if (when === 'at-reset' && change.record.limitWait?.resetsAt === null) {
           const message = 'Claude Code did not say when this limit resets. Try again later, or send a message.';
           throw new Rejection('reset_unknown', message);
         }
-        setGoesOn(tx, change, when === 'at-reset');
+        setResumes(tx, change, when === 'at-reset');
         await saveChange(tx, change);
       }),
-    goOn: (stageId) => store.transact((tx) => goOn(tx, stageId, null)),
+    resume: (stageId) => store.transact((tx) => resume(tx, stageId, null)),
   };
 }

@@ -11,27 +11,32 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] 
 afterEach(() => void vi.useRealTimers());
 
 const MINUTE = 60_000;
-const LOOK_MS = 15_000;
+const CHECK_INTERVAL_MS = 15_000;
 
 /** A session that waits for ten minutes, once `wait` is called. */
 async function setUp() {
   const clocks = setClocks();
-  const session = await busyTestSession({}, await openTestStore(clocks.edges));
+  const session = await busyTestSession({}, await openTestStore(clocks.platform));
   const { store, stageId } = session;
-  await session.tell({
+  await session.emit({
     type: 'turn-ended',
     end: { outcome: 'failed', message: null, durationMs: 1, costUsd: null, tokens: null },
   });
   const due = vi.fn();
   const start = async () => {
-    const clock = await startWaitClock({ store, edges: clocks.edges, lookMs: LOOK_MS, onDue: due });
+    const clock = await startWaitClock({
+      store,
+      platform: clocks.platform,
+      checkIntervalMs: CHECK_INTERVAL_MS,
+      onDue: due,
+    });
     onTestFinished(clock.stop);
     return clock;
   };
   const wait = (ms: number | null = 10 * MINUTE) =>
     store.transact((tx) =>
       changeSession(tx, stageId, (change) => {
-        const now = clocks.edges.now();
+        const now = clocks.platform.now();
         const at = ms === null ? null : new Date(now.getTime() + ms).toISOString();
         const limitWait = { since: now.toISOString(), window: null, resetsAt: at, goesOnAt: at };
         change.record = { ...change.record, limitWait };
@@ -55,10 +60,10 @@ it('calls when the wait is over, not before, and again until the stage goes on',
   await pass(1);
   expect(due).toHaveBeenCalledTimes(1);
   expect(clock.isDue(await stage())).toBe(true);
-  await pass(LOOK_MS);
+  await pass(CHECK_INTERVAL_MS);
   expect(due).toHaveBeenCalledTimes(2);
   await wait(null);
-  await pass(10 * LOOK_MS);
+  await pass(10 * CHECK_INTERVAL_MS);
   expect(due).toHaveBeenCalledTimes(2);
   expect(clock.isDue(await stage())).toBe(false);
 });
@@ -71,7 +76,7 @@ it('finds a wait from before a restart, and one that ended meanwhile', async () 
   await pass(7 * MINUTE);
   const clock = await start();
   expect(clock.isDue(await stage())).toBe(true);
-  await pass(LOOK_MS);
+  await pass(CHECK_INTERVAL_MS);
   expect(due).toHaveBeenCalled();
 });
 
@@ -95,7 +100,7 @@ it('notices soon that the time of day was set forward', async () => {
   const clock = await start();
   await wait();
   jump(24 * 60 * MINUTE);
-  await pass(LOOK_MS);
+  await pass(CHECK_INTERVAL_MS);
   expect(due).toHaveBeenCalled();
   expect(clock.isDue(await stage())).toBe(true);
 });

@@ -1,13 +1,13 @@
 import type { SessionSummary, StageId, StageView } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Store } from '../store/store.ts';
 
-export interface WaitClockParts {
+export interface WaitClockDeps {
   store: Pick<Store, 'read' | 'onEvent'>;
-  edges: Pick<Edges, 'now' | 'uptimeMs'>;
+  platform: Pick<Platform, 'now' | 'uptimeMs'>;
   /** How often the time of day is read: somebody may set it. */
-  lookMs: number;
-  /** Called when stages may go on, and again every `lookMs` while they have not. */
+  checkIntervalMs: number;
+  /** Called when stages may go on, and again every `checkIntervalMs` while they have not. */
   onDue: () => void;
 }
 
@@ -21,7 +21,7 @@ export interface WaitClock {
  * Follows the waits of all sessions, also those from before a restart. A wait is over when the time of day says so, or when as much
  * time has passed as it said at first: whoever sets the clock back does not make stages wait for longer.
  */
-export async function startWaitClock({ store, edges, lookMs, onDue }: WaitClockParts): Promise<WaitClock> {
+export async function startWaitClock({ store, platform, checkIntervalMs, onDue }: WaitClockDeps): Promise<WaitClock> {
   /** When each wait is over, by the time of day and in `uptimeMs`. */
   const waits = new Map<StageId, { goesOnAt: string; deadline: number }>();
   let timer: NodeJS.Timeout | undefined;
@@ -31,19 +31,19 @@ export async function startWaitClock({ store, edges, lookMs, onDue }: WaitClockP
     if (limitWait === null || goesOnAt === null) return void waits.delete(stageId);
     if (waits.get(stageId)?.goesOnAt === goesOnAt) return;
     const wholeMs = Date.parse(goesOnAt) - Date.parse(limitWait.since);
-    const leftMs = Math.min(Math.max(0, Date.parse(goesOnAt) - edges.now().getTime()), Math.max(0, wholeMs));
-    waits.set(stageId, { goesOnAt, deadline: edges.uptimeMs() + leftMs });
+    const leftMs = Math.min(Math.max(0, Date.parse(goesOnAt) - platform.now().getTime()), Math.max(0, wholeMs));
+    waits.set(stageId, { goesOnAt, deadline: platform.uptimeMs() + leftMs });
   }
 
   const leftOf = ({ goesOnAt, deadline }: { goesOnAt: string; deadline: number }): number =>
-    Math.min(Date.parse(goesOnAt) - edges.now().getTime(), deadline - edges.uptimeMs());
+    Math.min(Date.parse(goesOnAt) - platform.now().getTime(), deadline - platform.uptimeMs());
 
   function schedule(): void {
     clearTimeout(timer);
     timer = undefined;
     if (waits.size === 0) return;
     const soonest = Math.min(...[...waits.values()].map(leftOf));
-    const inMs = soonest <= 0 ? lookMs : Math.min(soonest, lookMs);
+    const inMs = soonest <= 0 ? checkIntervalMs : Math.min(soonest, checkIntervalMs);
     timer = setTimeout(() => {
       if ([...waits.values()].some((wait) => leftOf(wait) <= 0)) onDue();
       schedule();

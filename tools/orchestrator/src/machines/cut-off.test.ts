@@ -33,15 +33,15 @@ async function scene() {
   const file = dataDirLayout(dataDir).renewal;
   const end = async (reason: string) =>
     (await endWithoutStore(dataDir, { log: () => undefined, graceMs: 5_000, reason })).failed;
-  const parts = { file, end, log: silent, afterMs: AFTER_MS, clock };
+  const deps = { file, end, log: silent, afterMs: AFTER_MS, clock };
   const start = () => {
-    const cutOff = startCutOff({ ...parts, lookMs: 10 });
+    const cutOff = startCutOff({ ...deps, checkIntervalMs: 10 });
     onTestFinished(cutOff.stop);
     return cutOff;
   };
   const noted = () => readFile(file, 'utf8').then(JSON.parse, () => null);
   const reason = () => readFile(launchFiles(folder).endReason, 'utf8');
-  return { ...parts, time, runs, start, noted, reason };
+  return { ...deps, time, runs, start, noted, reason };
 }
 
 describe.skipIf(process.platform !== 'linux')('a machine that is cut off', () => {

@@ -5,7 +5,7 @@ import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { bootId } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 
 /** Counts since the machine was started, through sleep as well; nobody can set it. */
 export interface BootClock {
@@ -13,7 +13,7 @@ export interface BootClock {
   bootId(): Promise<string | null>;
 }
 
-export interface CutOffParts {
+export interface CutOffDeps {
   /** Where the last renewal is kept. */
   file: string;
   log: Logger;
@@ -38,27 +38,27 @@ type Renewal = z.infer<typeof Renewal>;
 
 /**
  * Begins when the lease was just taken. The file of the last renewal lets the next process of this machine count on.
- * @param lookMs how often it looks
+ * @param checkIntervalMs how often it looks
  */
-export function startCutOff({ lookMs, ...parts }: CutOffParts & { lookMs: number }): CutOff {
+export function startCutOff({ checkIntervalMs, ...parts }: CutOffDeps & { checkIntervalMs: number }): CutOff {
   const { log, afterMs, clock = CLOCK } = parts;
   let renewedMs = clock.upMs();
-  const file = createNudgedWorker(
+  const file = createCoalescingWorker(
     async () => saveRenewal(parts.file, { bootId: await clock.bootId(), upMs: renewedMs }),
     (error) => log.warn({ err: error }, 'the renewal of the lease was not noted'),
   );
-  const ends = createNudgedWorker(
+  const ends = createCoalescingWorker(
     async () => {
       if (clock.upMs() - renewedMs >= afterMs) await endSessions(parts);
     },
     (error) => log.error({ err: error }, 'ending the sessions of a machine that is cut off failed'),
   );
-  const timer = setInterval(ends.nudge, lookMs).unref();
-  file.nudge();
+  const timer = setInterval(ends.schedule, checkIntervalMs).unref();
+  file.schedule();
   return {
     renewed() {
       renewedMs = clock.upMs();
-      file.nudge();
+      file.schedule();
     },
     async stop() {
       clearInterval(timer);
@@ -71,18 +71,18 @@ export function startCutOff({ lookMs, ...parts }: CutOffParts & { lookMs: number
  * Ends the sessions of a machine whose orchestrator cannot start without the store, if the lease was not renewed for that long.
  * Called again, it ends what is still there.
  */
-export async function endIfCutOff(parts: CutOffParts): Promise<void> {
-  const { file, log, afterMs, clock = CLOCK } = parts;
+export async function endIfCutOff(deps: CutOffDeps): Promise<void> {
+  const { file, log, afterMs, clock = CLOCK } = deps;
   const last = await lastRenewal(file).catch((error: unknown) => {
     log.warn({ reason: messageOf(error) }, 'the last renewal of the lease cannot be read');
     return null;
   });
   // Processes do not outlive the machine's own end.
   if (last === null || last.bootId !== (await clock.bootId())) return;
-  if (clock.upMs() - last.upMs >= afterMs) await endSessions(parts);
+  if (clock.upMs() - last.upMs >= afterMs) await endSessions(deps);
 }
 
-async function endSessions({ end, log, afterMs }: CutOffParts): Promise<void> {
+async function endSessions({ end, log, afterMs }: CutOffDeps): Promise<void> {
   const minutes = Math.max(1, Math.round(afterMs / 60_000));
   const reason = `Callboard ended it: this machine had not reached the database for ${count(minutes, 'minute')}, so its stages may be started elsewhere.`;
   const failed = await end(reason);

@@ -1,9 +1,9 @@
 import { messageOf } from '@callboard/runtime/errors';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { Store } from '../store/store.ts';
 
-interface EpochParts {
+interface EpochDeps {
   store: Pick<Store, 'onEpoch'>;
   log: Logger;
   /** What is kept in memory by the events of the store: each reads it anew. */
@@ -21,16 +21,16 @@ export interface Epochs {
  * Reads what is kept in memory anew when the event log has begun anew: the events that would have changed it may be gone, unheard
  * by a machine that was cut off from the database.
  */
-export function followEpochs({ store, log, reload }: EpochParts): Epochs {
+export function followEpochs({ store, log, reload }: EpochDeps): Epochs {
   const listeners = new Set<() => void>();
-  const worker = createNudgedWorker(
+  const worker = createCoalescingWorker(
     async () => {
       await Promise.all(reload.map((read) => read()));
       for (const listener of listeners) listener();
     },
     (error) => log.debug({ reason: messageOf(error) }, 'not read anew: the store is closed'),
   );
-  const unlisten = store.onEpoch(worker.nudge);
+  const unlisten = store.onEpoch(worker.schedule);
   return {
     onEpoch(listener) {
       listeners.add(listener);

@@ -2,10 +2,10 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { postgresLack } from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { startDatabaseProxy } from '../../test/support/database-proxy.ts';
-import { LEASE_MS, machineId, machineReport, movableEdges } from '../../test/support/test-machines.ts';
+import { LEASE_MS, machineId, machineReport, movablePlatform } from '../../test/support/test-machines.ts';
 import { createStoreDatabase } from '../../test/support/test-postgres.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
-import { nodeEdges } from '../lib/edges.ts';
+import { nodePlatform } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
 import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
@@ -15,10 +15,10 @@ async function open(report = async () => machineReport()) {
   const { store } = await openTestStore();
   const id = machineId(1);
   const epoch = await store.transact(async (tx) => tx.machines.register(id, machineReport(), LEASE_MS));
-  const { edges, moved } = movableEdges(nodeEdges);
+  const { platform, moved } = movablePlatform(nodePlatform);
   const onEnded = vi.fn();
   const times = { leaseMs: LEASE_MS, renewMs: 3_600_000, marginMs: 10_000 };
-  const lease = createLease({ store, edges, log: silent, id, epoch, report, times, onEnded });
+  const lease = createLease({ store, platform, log: silent, id, epoch, report, times, onEnded });
   onTestFinished(lease.stop);
   return { store, id, epoch, moved, lease, onEnded };
 }
@@ -30,7 +30,7 @@ it('is held until shortly before the store would give it up, by the monotonic cl
   expect(lease.isHeld()).toBe(true);
   moved.uptimeMs += 1;
   expect(lease.isHeld()).toBe(false);
-  expect(() => lease.requireHeld()).toThrow(expect.objectContaining({ code: 'lease_lost' }));
+  expect(() => lease.requireDelayed()).toThrow(expect.objectContaining({ code: 'lease_lost' }));
 });
 
 it('is not held after a sleep, in which only the time of day goes on', async () => {
@@ -46,16 +46,16 @@ it.skipIf(postgresLack !== '').each([
   ['behind', -HOUR_MS],
 ])('holds, and is seen to, on a machine whose clock is an hour %s', async (_way, offMs) => {
   const now = () => new Date(Date.now() + offMs);
-  const { store, address } = await openTestStore({ ...nodeEdges, now }, 'PostgreSQL');
+  const { store, address } = await openTestStore({ ...nodePlatform, now }, 'PostgreSQL');
   if (address === null) throw new Error('no address');
-  const other = await openPostgresStore({ address, edges: nodeEdges, log: silent });
+  const other = await openPostgresStore({ address, platform: nodePlatform, log: silent });
   onTestFinished(other.close);
   const here = machineId(1);
   const epoch = await store.transact((tx) => tx.machines.register(here, machineReport(), LEASE_MS));
   const times = { leaseMs: LEASE_MS, renewMs: HOUR_MS, marginMs: 10_000 };
   const report = async () => machineReport();
-  const edges = { ...nodeEdges, now };
-  const lease = createLease({ store, edges, log: silent, id: here, epoch, report, times, onEnded: () => undefined });
+  const platform = { ...nodePlatform, now };
+  const lease = createLease({ store, platform, log: silent, id: here, epoch, report, times, onEnded: () => undefined });
   onTestFinished(lease.stop);
   for (let nth = 0; nth < 2; nth++) {
     expect(lease.isHeld()).toBe(true);
@@ -95,20 +95,20 @@ it.skipIf(postgresLack !== '')(
   `is given up in a moment though a renewal waits to hear what became of its commit${postgresLack && ` (${postgresLack})`}`,
   async () => {
     const proxy = await startDatabaseProxy(await createStoreDatabase());
-    const store = await openPostgresStore({ address: proxy.address, edges: nodeEdges, log: silent });
+    const store = await openPostgresStore({ address: proxy.address, platform: nodePlatform, log: silent });
     onTestFinished(store.close);
     const id = machineId(1);
     const epoch = await store.transact((tx) => tx.machines.register(id, machineReport(), LEASE_MS));
     const times = { leaseMs: LEASE_MS, renewMs: HOUR_MS, marginMs: 10_000 };
     const report = async () => machineReport();
-    const parts = { store, edges: nodeEdges, log: silent, id, epoch, report, times, onEnded: () => undefined };
-    const lease = createLease(parts);
+    const deps = { store, platform: nodePlatform, log: silent, id, epoch, report, times, onEnded: () => undefined };
+    const lease = createLease(deps);
     proxy.hangAt('insert into writers');
     const renewal = lease.renew();
     await until('the commit has been sent', () => proxy.isHanging());
     proxy.cut();
     await lease.stop();
-    proxy.mend();
+    proxy.repair();
     await renewal;
   },
 );

@@ -1,6 +1,6 @@
 import type { MachineId } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MachineReport } from '../store/ports/machine-tables.ts';
@@ -15,7 +15,7 @@ export interface Lease {
    */
   isHeld(): boolean;
   /** @throws OperationalError `lease_lost` unless it is held */
-  requireHeld(): void;
+  requireDelayed(): void;
   /** Calls the listener when the lease was renewed after it had run out. Returns a function that unsubscribes. */
   onRegained(listener: () => void): () => void;
   /** Renews it now, with what the machine reports now. */
@@ -24,9 +24,9 @@ export interface Lease {
   stop(): Promise<void>;
 }
 
-export interface LeaseParts {
+export interface LeaseDeps {
   store: Store;
-  edges: Pick<Edges, 'now' | 'uptimeMs'>;
+  platform: Pick<Platform, 'now' | 'uptimeMs'>;
   log: Logger;
   id: MachineId;
   epoch: number;
@@ -55,10 +55,10 @@ const SLOW_MS = 3_000;
  * Renews the lease of this machine's epoch. Of the monotonic clock and the time of day, the one counts by which more time has
  * passed: the first stands still while a machine sleeps, and somebody may set the second.
  */
-export function createLease(parts: LeaseParts): Lease {
-  const { store, edges, log, id, epoch, report, times, onEnded, onRenewed } = parts;
+export function createLease(deps: LeaseDeps): Lease {
+  const { store, platform, log, id, epoch, report, times, onEnded, onRenewed } = deps;
   const listeners = new Set<() => void>();
-  const marks = () => ({ uptimeMs: edges.uptimeMs(), timeMs: edges.now().getTime() });
+  const marks = () => ({ uptimeMs: platform.uptimeMs(), timeMs: platform.now().getTime() });
   let renewed = marks();
   let hasEnded = false;
   let stopped = false;
@@ -82,9 +82,9 @@ export function createLease(parts: LeaseParts): Lease {
   }
 
   async function renewOnce(): Promise<void> {
-    const told = await reportOrProbe();
+    const reported = await reportOrProbe();
     const sent = marks(); // before the request: the store's lease begins later
-    const isRenewed = await store.transact((tx) => tx.machines.renew({ id, epoch, leaseMs: times.leaseMs }, told), {
+    const isRenewed = await store.transact((tx) => tx.machines.renew({ id, epoch, leaseMs: times.leaseMs }, reported), {
       sync: 'later',
     });
     if (stopped || hasEnded) return;
@@ -117,7 +117,7 @@ export function createLease(parts: LeaseParts): Lease {
   const timer = setInterval(() => void renew(), times.renewMs).unref();
   return {
     isHeld,
-    requireHeld() {
+    requireDelayed() {
       if (isHeld()) return;
       throw new OperationalError('lease_lost', hasEnded ? ENDED : RUN_OUT);
     },

@@ -3,7 +3,7 @@ import type { LimitsTable } from '../store/ports/limits-table.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Epochs } from './follow-epochs.ts';
 import type { Ownership } from './ownership.ts';
-import type { Places } from './places.ts';
+import type { Locations } from './places.ts';
 
 /** The one store as this machine's services see it. */
 export interface MachineStores {
@@ -16,10 +16,10 @@ export interface MachineStores {
   own: Store;
 }
 
-interface MachineStoresParts {
+interface MachineStoresDeps {
   here: MachineId;
   ownership: Ownership;
-  places: Places;
+  places: Locations;
   epochs: Epochs;
 }
 
@@ -29,7 +29,7 @@ const withFields = <T extends object>(base: T, fields: Partial<T>): T =>
 
 export function createMachineStores(
   store: Store,
-  { here, ownership, places, epochs }: MachineStoresParts,
+  { here, ownership, places, epochs }: MachineStoresDeps,
 ): MachineStores {
   const seen = <T extends Tables>(tables: T): T => {
     const projects = places.seen(tables.projects);
@@ -62,13 +62,13 @@ const limitsOf = (limits: LimitsTable, here: MachineId): LimitsTable => ({
 });
 
 /** See `MachineStores.own`. */
-function ownStore(all: Store, ownership: Ownership, places: Places): Store {
+function ownStore(all: Store, ownership: Ownership, locations: Locations): Store {
   const { isMine, ownerOf, concerns } = ownership;
   const mine = <T extends { stageId: StageId }>(rows: readonly T[]): T[] =>
     rows.filter(({ stageId }) => isMine(stageId));
   const mayAct = (id: StageId): boolean => ownerOf(id) === null || isMine(id);
   return withFields(all, {
-    read: ownTables(all.read, { mine, isMine, places }),
+    read: ownTables(all.read, { mine, isMine, places: locations }),
     async board() {
       const board = await all.board();
       const stages = board.stages.filter(({ id, completedAt }) => completedAt !== null || mayAct(id));
@@ -84,7 +84,7 @@ function ownStore(all: Store, ownership: Ownership, places: Places): Store {
 interface Scope {
   mine: <T extends { stageId: StageId }>(rows: readonly T[]) => T[];
   isMine: (stageId: StageId) => boolean;
-  places: Places;
+  places: Locations;
 }
 
 /** The tables, with those lists shortened from which services find their work. */

@@ -1,15 +1,15 @@
 import type { Machine } from '@callboard/contract';
 import type { MachineRecord } from '../store/ports/machine-tables.ts';
-import type { Places } from './places.ts';
+import type { Locations } from './places.ts';
 
 /** Returns what people see of a machine. */
-export const machineView = (record: MachineRecord, places: Pick<Places, 'of'>): Machine => {
-  const { epoch: _, url: _url, secretSha256: _secret, silentMs: _silent, isConnected, state, ...told } = record;
+export const machineView = (record: MachineRecord, locations: Pick<Locations, 'of'>): Machine => {
+  const { epoch: _, url: _url, secretSha256: _secret, silentMs: _silent, isConnected, state, ...reported } = record;
   // The store's clock knows before anybody has noted it.
   const isOverdue = state === 'connected' && !isConnected;
   return {
-    ...told,
+    ...reported,
     ...(isOverdue ? { state: 'unreachable' as const, since: record.seenAt } : { state }),
-    projects: places.of(record.id),
+    projects: locations.of(record.id),
   };
 };

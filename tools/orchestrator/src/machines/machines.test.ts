@@ -18,7 +18,7 @@ async function lostScene() {
   const away = await joinTestStore(store, 2, { name: 'attic' });
   const session = await busyTestSession({ worktree }, given);
   const { stageId } = session;
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await store.transact(async (tx) => {
     const stage = (await tx.stages.find(stageId)) ?? expect.fail();
     await tx.stages.claim(stageId, away.here);
@@ -35,8 +35,8 @@ describe('a machine', () => {
     const { store, events, cutOff } = await lostScene();
     await cutOff();
     await until('it is unreachable', async () => (await stateOf(store, 2)) === 'unreachable');
-    const told = events.filter(({ type }) => type === 'machine-updated');
-    expect(told).toMatchObject([{ data: { machine: { name: 'attic', state: 'unreachable' } } }]);
+    const reported = events.filter(({ type }) => type === 'machine-updated');
+    expect(reported).toMatchObject([{ data: { machine: { name: 'attic', state: 'unreachable' } } }]);
   });
 
   it('is connected again when it renews, since then', async () => {
@@ -119,7 +119,7 @@ it('does what one of those that have a project does in the place of the first on
   const later = await joinTestStore(store, 3);
   expect(later.places.isFirst(id)).toBe(true); // so it finds it when it starts
   await joinTestStore(store, 2);
-  await store.transact((tx) => here.machines.tell(tx, away.here));
+  await store.transact((tx) => here.machines.notify(tx, away.here));
   expect(first()).toEqual([away]);
 });
 
@@ -171,14 +171,14 @@ describe('the rule of a project', () => {
 
 describe('a start after the loss', () => {
   const begin = async (scene: Awaited<ReturnType<typeof lostScene>>, on: 'here' | 'away') => {
-    const { store, edges, stageId } = scene;
+    const { store, platform, stageId } = scene;
     const claims = { here: scene[on].here, claim: async (_: unknown, stage: never) => stage };
-    return store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data', claims }, { stageId, actor: 'Ada' }));
+    return store.transact((tx) => beginLaunch(tx, { platform, dataDir: '/data', claims }, { stageId, actor: 'Ada' }));
   };
 
   it('elsewhere begins a new conversation, which is told what the stage is about', async () => {
     const scene = await lostScene();
-    await scene.session.tell({ type: 'conversation', sessionId: 'conversation-1' });
+    await scene.session.emit({ type: 'conversation', sessionId: 'conversation-1' });
     await scene.cutOff();
     await scene.here.machines.declareLost(scene.away.here, 'Ada');
     const begun = await begin(scene, 'here');
@@ -192,7 +192,7 @@ describe('a start after the loss', () => {
 
   it('on the machine itself goes on with its worktree and conversation', async () => {
     const scene = await lostScene();
-    await scene.session.tell({ type: 'conversation', sessionId: 'conversation-1' });
+    await scene.session.emit({ type: 'conversation', sessionId: 'conversation-1' });
     await scene.cutOff();
     await scene.here.machines.declareLost(scene.away.here, 'Ada');
     const begun = await begin(scene, 'away');
@@ -217,7 +217,7 @@ describe('removing a machine', () => {
     expect(await here.machines.list()).toMatchObject([{ name: 'machine-1', projects: [id] }]);
     expect(events.at(-1)).toMatchObject({ type: 'machine-removed', data: { machineId: away.here } });
     expect(here.places.of(away.here)).toEqual([]);
-    expect(await store.read.projectPlaces.list()).toMatchObject([{ machineId: here.here }]);
+    expect(await store.read.projectLocations.list()).toMatchObject([{ machineId: here.here }]);
     await expect(here.machines.remove(away.here)).rejects.toMatchObject({ code: 'unknown_machine' });
     await expect(here.machines.requirePin('attic')).rejects.toMatchObject({ code: 'unknown_machine' });
   });
@@ -231,7 +231,7 @@ describe('removing a machine', () => {
     await here.machines.remove(away.here);
     const repository = { root: '/home/shop', remote: 'example.org/shop', name: null };
     expect(await store.transact((tx) => here.places.join(tx, repository))).toMatchObject({ id });
-    expect(await store.read.projectPlaces.list()).toMatchObject([{ machineId: here.here, path: '/home/shop' }]);
+    expect(await store.read.projectLocations.list()).toMatchObject([{ machineId: here.here, path: '/home/shop' }]);
     expect(here.places.isFirst(id)).toBe(true);
   });
 

@@ -9,18 +9,18 @@ import {
 import { loseStage } from '../domain/machine-loss.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { MachineRecord } from '../store/ports/machine-tables.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import { type LossRule, lossRule } from './loss-rule.ts';
 import { machineView } from './machine-view.ts';
 import type { Ownership } from './ownership.ts';
-import { type Candidate, type Placement, placeStage, whyNowhere } from './placement.ts';
-import type { Places } from './places.ts';
+import { type Candidate, noMachineReason, type Placement, placeStage } from './placement.ts';
+import type { Locations } from './places.ts';
 
 /** `why`: why the stage runs nowhere, if no connected machine can take it. */
-type PlaceOf = (stage: Pick<Stage, 'projectId' | 'machine'>) => Placement & { why: string };
+type LocationOf = (stage: Pick<Stage, 'projectId' | 'machine'>) => Placement & { why: string };
 
 /** All machines that share the store. */
 export interface Machines {
@@ -40,7 +40,7 @@ export interface Machines {
    */
   remove(id: MachineId): Promise<Machine>;
   /** Reads all machines. Returns where a stage that nobody has claimed can run now. */
-  placing(): Promise<PlaceOf>;
+  placing(): Promise<LocationOf>;
   /** The machine that has the stage, or can have it. @throws Rejection `unknown_stage`; OperationalError `no_machine` */
   ofStage(stageId: StageId, isStart: boolean): Promise<MachineId>;
   /** A machine that has the repository. @throws Rejection `unknown_project`; OperationalError `no_machine` */
@@ -50,51 +50,53 @@ export interface Machines {
   /** Whether this machine does what one machine does for all: the connected one with the lowest id. */
   leads(tables: Pick<Tables, 'machines'>): Promise<boolean>;
   /** Tells everybody what this machine is now. */
-  tell(tx: Tx, id: MachineId): Promise<void>;
+  notify(tx: Tx, id: MachineId): Promise<void>;
   stop(): Promise<void>;
 }
 
-export interface MachinesParts {
+export interface MachinesDeps {
   store: Store;
   log: Logger;
   here: MachineId;
   ownership: Ownership;
-  places: Places;
+  places: Locations;
   /** How often is looked for machines whose lease has run out. */
-  lookMs: number;
+  checkIntervalMs: number;
 }
 
 /** Watches the other machines, so that everybody hears when one stops answering. */
-export function startMachines(parts: MachinesParts): Machines {
-  const { store, log, here, ownership, places, lookMs } = parts;
+export function startMachines(deps: MachinesDeps): Machines {
+  const { store, log, here, ownership, places, checkIntervalMs } = deps;
 
-  const tell = async (tx: Tx, id: MachineId): Promise<void> => {
+  const notify = async (tx: Tx, id: MachineId): Promise<void> => {
     const record = await tx.machines.find(id);
     if (record !== null) await tx.emit({ type: 'machine-updated', data: { machine: machineView(record, places) } });
   };
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const silent = (await store.read.machines.list()).filter((one) => one.state !== 'lost' && !one.isConnected);
-    for (const machine of silent) await applyRule(parts, tell, machine);
+    for (const machine of silent) await applyRule(deps, notify, machine);
     if (!silent.some(({ state }) => state === 'connected')) return;
     await store.transact(
       async (tx) => {
-        for (const id of await tx.machines.noteUnreachable()) await tell(tx, id);
+        for (const id of await tx.machines.noteUnreachable()) await notify(tx, id);
       },
       { sync: 'later' },
     );
   }
 
-  const worker = createNudgedWorker(look, (error) => log.warn({ err: error }, 'looking at the other machines failed'));
-  const timer = setInterval(worker.nudge, lookMs).unref();
+  const worker = createCoalescingWorker(check, (error) =>
+    log.warn({ err: error }, 'looking at the other machines failed'),
+  );
+  const timer = setInterval(worker.schedule, checkIntervalMs).unref();
 
-  async function placing(): Promise<PlaceOf> {
+  async function placing(): Promise<LocationOf> {
     const records = await store.read.machines.list();
     const all: Candidate[] = records.map((record) => ({ ...record, projects: places.of(record.id) }));
     const pins = new Map((await store.read.projects.list()).map(({ id, settings }) => [id, settings.machine]));
     return ({ projectId, machine }) => {
       const wanted = { projectId, pin: machine ?? pins.get(projectId) ?? null };
-      return { ...placeStage(wanted, all), why: whyNowhere(wanted, all) };
+      return { ...placeStage(wanted, all), why: noMachineReason(wanted, all) };
     };
   }
 
@@ -104,8 +106,8 @@ export function startMachines(parts: MachinesParts): Machines {
     here,
     list: async () => (await store.read.machines.list()).map((record) => machineView(record, places)),
     nameOf: async (id) => (await requireMachine(id)).name,
-    declareLost: async (id, actor) => declareLost(parts, tell, await requireMachine(id), { by: actor, silentMs: 0 }),
-    remove: (id) => removeLost(parts, id),
+    declareLost: async (id, actor) => declareLost(deps, notify, await requireMachine(id), { by: actor, silentMs: 0 }),
+    remove: (id) => removeLost(deps, id),
     placing,
     async ofStage(stageId, isStart) {
       const owner = ownership.ownerOf(stageId);
@@ -132,7 +134,7 @@ export function startMachines(parts: MachinesParts): Machines {
       const first = (await machines.list()).find(({ isConnected }) => isConnected);
       return first?.id === here;
     },
-    tell,
+    notify,
     async stop() {
       clearInterval(timer);
       await worker.stop();
@@ -161,10 +163,10 @@ async function requirePin(store: Store, pin: string): Promise<void> {
 }
 
 /** Declares a machine lost if the projects with stages there say so. One of the others does it. */
-async function applyRule(parts: MachinesParts, tell: Machines['tell'], machine: MachineRecord): Promise<void> {
+async function applyRule(deps: MachinesDeps, notify: Machines['notify'], machine: MachineRecord): Promise<void> {
   const { endsSessionsAfterMs, silentMs, id } = machine;
   if (endsSessionsAfterMs === null || silentMs < endsSessionsAfterMs) return;
-  const { read } = parts.store;
+  const { read } = deps.store;
   const stages = (await read.stages.list()).filter((stage) => stage.machineId === id && stage.completedAt === null);
   const having = new Set(stages.map(({ projectId }) => projectId));
   const rule = lossRule(
@@ -172,14 +174,14 @@ async function applyRule(parts: MachinesParts, tell: Machines['tell'], machine: 
     (await read.projects.list()).filter((project) => having.has(project.id)),
   );
   if (rule === null || silentMs < rule.silentMs) return;
-  await declareLost(parts, tell, machine, rule).catch((error: unknown) => {
+  await declareLost(deps, notify, machine, rule).catch((error: unknown) => {
     if (!(error instanceof Rejection)) throw error; // another machine was first, or it is back
   });
 }
 
 async function declareLost(
-  { store, places }: MachinesParts,
-  tell: Machines['tell'],
+  { store, places }: MachinesDeps,
+  notify: Machines['notify'],
   { id, name }: MachineRecord,
   { by, silentMs }: LossRule,
 ): Promise<Machine> {
@@ -188,7 +190,7 @@ async function declareLost(
     const stages = (await tx.stages.list()).filter(({ machineId }) => machineId === id);
     await tx.stages.releaseOf(id);
     for (const stage of stages) await loseStage(tx, stage, { machineId: id, machine: name, at: tx.now, by });
-    await tell(tx, id);
+    await notify(tx, id);
     const record = await tx.machines.find(id);
     if (record === null) throw new Error(`the machine ${id} is gone`);
     return machineView(record, places);
@@ -205,11 +207,11 @@ async function notLost(tx: Tx, id: MachineId): Promise<Rejection> {
   return new Rejection('machine_reachable', message);
 }
 
-async function removeLost({ store, places }: MachinesParts, id: MachineId): Promise<Machine> {
+async function removeLost({ store, places }: MachinesDeps, id: MachineId): Promise<Machine> {
   return store.transact(async (tx) => {
     const record = await requireIn(tx, id);
     if (!(await tx.machines.remove(id))) throw notRemovable(record);
-    await tx.projectPlaces.removeOf(id);
+    await tx.projectLocations.removeOf(id);
     await tx.emit({ type: 'machine-removed', data: { machineId: id } });
     return machineView(record, places);
   });

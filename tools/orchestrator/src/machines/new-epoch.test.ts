@@ -9,7 +9,7 @@ import {
 import { until } from '../../../../test-support/until.ts';
 import { startDatabaseProxy } from '../../test/support/database-proxy.ts';
 import { joinTestStore } from '../../test/support/test-machines.ts';
-import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../test/support/test-store.ts';
+import { sampleProject, sampleStage, silent, stageId, tickingPlatform } from '../../test/support/test-store.ts';
 import { createLogins } from '../auth/logins.ts';
 import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import type { Store } from '../store/store.ts';
@@ -22,7 +22,7 @@ async function twoMachines(server: PostgresServer) {
   const address = parseDatabaseUrl(await createDatabaseOn(server.address));
   const proxy = await startDatabaseProxy(address);
   const open = async (to: typeof address) => {
-    const store = await openPostgresStore({ address: to, edges: tickingEdges(), log: silent });
+    const store = await openPostgresStore({ address: to, platform: tickingPlatform(), log: silent });
     onTestFinished(store.close);
     return store;
   };
@@ -33,7 +33,7 @@ async function twoMachines(server: PostgresServer) {
   });
   const far = await open(proxy.address);
   const loginsOn = (store: Store) =>
-    createLogins({ store, edges: tickingEdges(), ownerName: 'Ada', tokenSha256: '', publicUrl: null });
+    createLogins({ store, platform: tickingPlatform(), ownerName: 'Ada', tokenSha256: '', publicUrl: null });
   return {
     proxy,
     near: await joinTestStore(near, 1),
@@ -82,7 +82,7 @@ describe.skipIf(postgresLack !== '')(
       await near.all.transact((tx) => near.places.add(tx, project, null));
       await startAgain();
       expect(far.ownership.ownerOf(STAGE)).toBeNull();
-      proxy.mend();
+      proxy.repair();
       await expect.poll(() => known, { timeout: 20_000 }).toEqual([[near.here, [project.id]]]);
     });
 
@@ -93,13 +93,13 @@ describe.skipIf(postgresLack !== '')(
       proxy.cut();
       await near.all.transact((tx) => tx.stages.releaseOf(near.here));
       await startAgain();
-      proxy.mend();
+      proxy.repair();
       await expect.poll(() => far.ownership.ownerOf(STAGE), { timeout: 20_000 }).toBeNull();
     });
 
     it('takes no login that was ended meanwhile, and still those that were not', async () => {
       const { logins, far, proxy, startAgain } = await twoMachines(server);
-      const [ended, kept] = [await logins.near.createTerminal('desk'), await logins.near.createTerminal('laptop')];
+      const [ended, saved] = [await logins.near.createTerminal('desk'), await logins.near.createTerminal('laptop')];
       const metrics = await logins.near.createMetricsToken('Ada');
       const revoked = await logins.near.createMetricsToken('Ben');
       const check = async (secret: string) => {
@@ -117,10 +117,10 @@ describe.skipIf(postgresLack !== '')(
       const ofBen = (await logins.near.list()).find(({ name }) => name === 'Ben') ?? expect.fail();
       await logins.near.end(ofBen.loginId, 'Ada');
       await startAgain();
-      proxy.mend();
+      proxy.repair();
       await expect.poll(() => epochs, { timeout: 20_000 }).toBe(1);
       await expect(check(ended)).rejects.toMatchObject({ code: 'not_logged_in' });
-      expect(await check(kept)).toBe('Ada');
+      expect(await check(saved)).toBe('Ada');
       await logins.far.requireMetricsToken(metrics);
       await expect(logins.far.requireMetricsToken(revoked)).rejects.toMatchObject({ code: 'not_logged_in' });
     });

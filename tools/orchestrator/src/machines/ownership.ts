@@ -16,31 +16,31 @@ export interface Ownership {
   stop(): void;
 }
 
-export interface FollowParts {
+export interface FollowDeps {
   store: Pick<Store, 'read' | 'onEvent'>;
   log: Logger;
   here: MachineId;
 }
 
 /** Follows the claims of all machines. Listen to the store's events through it, or after it: it must hear of a claim first. */
-export async function followOwnership({ store, log, here }: FollowParts): Promise<Ownership> {
+export async function followOwnership({ store, log, here }: FollowDeps): Promise<Ownership> {
   const owners = new Map<StageId, MachineId>();
   /** The stages that were told of since the last read began. */
-  const told = new Set<StageId>();
+  const reported = new Set<StageId>();
   const stopped = new AbortController();
   const set = (stageId: StageId, owner: MachineId | null) =>
     owner === null ? owners.delete(stageId) : owners.set(stageId, owner);
   const unlisten = store.onEvent(({ type, data }) => {
     if (type !== 'stage-created' && type !== 'stage-updated') return;
     set(data.stageId, data.stage.machineId);
-    told.add(data.stageId);
+    reported.add(data.stageId);
   });
 
   async function load(): Promise<void> {
-    told.clear();
+    reported.clear();
     const read = new Map((await store.read.stages.list()).map(({ id, machineId }) => [id, machineId]));
     // What was told meanwhile may be newer. If it is older, its newer event is still to come.
-    for (const id of new Set([...owners.keys(), ...read.keys()])) if (!told.has(id)) set(id, read.get(id) ?? null);
+    for (const id of new Set([...owners.keys(), ...read.keys()])) if (!reported.has(id)) set(id, read.get(id) ?? null);
   }
 
   await load();

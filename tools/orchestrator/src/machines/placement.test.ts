@@ -1,6 +1,6 @@
 import { MachineId, ProjectId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { type Candidate, placeStage, whyNowhere } from './placement.ts';
+import { type Candidate, noMachineReason, placeStage } from './placement.ts';
 
 const shop = ProjectId.parse('shop');
 const idOf = (n: number) => MachineId.parse(`0194269f-8c00-7000-8000-00000000000${n}`);
@@ -44,7 +44,7 @@ describe('placeStage', () => {
 });
 
 it('says why a stage runs nowhere', () => {
-  const why = (machines: Candidate[], pin: string | null = null) => whyNowhere({ projectId: shop, pin }, machines);
+  const why = (machines: Candidate[], pin: string | null = null) => noMachineReason({ projectId: shop, pin }, machines);
   expect(why([machine(1, { projects: [] })])).toBe('No machine has its repository');
   expect(why([machine(1, { isConnected: false })])).toBe('machine-1 is unreachable');
   expect(why([machine(1, { isConnected: false }), machine(2, { isConnected: false })])).toBe(

@@ -34,7 +34,7 @@ const byRoom = (a: Candidate, b: Candidate): number =>
   Number(b.freeSlots > 0) - Number(a.freeSlots > 0) || b.freeMemoryBytes - a.freeMemoryBytes || (a.id < b.id ? -1 : 1);
 
 /** Says why no connected machine can take the stage. */
-export function whyNowhere({ projectId, pin }: Placeable, machines: readonly Candidate[]): string {
+export function noMachineReason({ projectId, pin }: Placeable, machines: readonly Candidate[]): string {
   const wanted = pin === null ? machines : machines.filter((one) => isPinnedTo(pin, one));
   const named = pin === null ? undefined : wanted[0];
   if (pin !== null && named === undefined) return `No machine is called ${pin}`;

@@ -1,9 +1,9 @@
 import type { Machine, MachineId, Project, ProjectId } from '@callboard/contract';
-import type { ProjectPlace } from '../store/ports/machine-tables.ts';
+import type { ProjectLocation } from '../store/ports/machine-tables.ts';
 import type { ProjectsTable } from '../store/ports/project-tables.ts';
 import { retryWhileStoreFails } from '../store/retry-until-stored.ts';
 import type { Tx } from '../store/store.ts';
-import type { FollowParts } from './ownership.ts';
+import type { FollowDeps } from './ownership.ts';
 import { remoteName } from './remote-name.ts';
 
 /** A repository on this machine, known to others by its remote or, without one, by a chosen name. */
@@ -15,7 +15,7 @@ export interface JoinedRepository {
 }
 
 /** Where repositories are, on all machines, from memory. */
-export interface Places {
+export interface Locations {
   /** Where this machine has the project; null if it has not. */
   here(id: ProjectId): string | null;
   /** The projects that a machine has. */
@@ -38,10 +38,10 @@ export interface Places {
 }
 
 /** Follows the places of all machines. A new one is told with `project-updated`. */
-export async function followPlaces({ store, log, here: machineId }: FollowParts): Promise<Places> {
+export async function followLocations({ store, log, here: machineId }: FollowDeps): Promise<Locations> {
   const readLost = async () =>
     new Set((await store.read.machines.list()).filter(({ state }) => state === 'lost').map(({ id }) => id));
-  let all: readonly ProjectPlace[] = await store.read.projectPlaces.list();
+  let all: readonly ProjectLocation[] = await store.read.projectLocations.list();
   let lost = await readLost();
   /** The last read that was begun; it never rejects. */
   let loading = Promise.resolve();
@@ -54,7 +54,7 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
   function reload(): Promise<void> {
     const read = loading.then(() =>
       retryWhileStoreFails({ log, signal: stopped.signal }, async () => {
-        all = await store.read.projectPlaces.list();
+        all = await store.read.projectLocations.list();
         lost = await readLost();
       }),
     );
@@ -70,13 +70,13 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
 
   const seenAs = (project: Project): Project => ({ ...project, path: pathHere(project.id) ?? plain(project.path) });
 
-  const self: Places = {
+  const self: Locations = {
     here: pathHere,
     remoteHere: (id) => placeHere(id)?.remote ?? null,
     nameOf: remoteName,
     isFirst: (id) => all.find((place) => place.projectId === id && !lost.has(place.machineId))?.machineId === machineId,
     async join(tx, { root, remote, name }) {
-      const others = (await tx.projectPlaces.list()).filter(({ projectId }) => pathHere(projectId) === null);
+      const others = (await tx.projectLocations.list()).filter(({ projectId }) => pathHere(projectId) === null);
       for (const place of others) {
         const project = await tx.projects.find(place.projectId);
         const isSame = remote === null ? place.remote === null && project?.name === name : place.remote === remote;
@@ -88,8 +88,8 @@ export async function followPlaces({ store, log, here: machineId }: FollowParts)
     },
     of: (id) => all.filter((place) => place.machineId === id).map(({ projectId }) => projectId),
     async add(tx, { id, path }, remote) {
-      await tx.projectPlaces.save({ projectId: id, machineId, path, remote });
-      all = await tx.projectPlaces.list();
+      await tx.projectLocations.save({ projectId: id, machineId, path, remote });
+      all = await tx.projectLocations.list();
     },
     seen: (table) => ({
       ...table,
@@ -127,8 +127,8 @@ const unused = async (table: ProjectsTable, path: string, machineId: MachineId):
 const plain = (path: string): string => path.replace(/^[0-9a-f-]{36}:(?=\/)/, '');
 
 /** The places after a machine was removed, as `ProjectPlacesTable.removeOf` keeps them. */
-const without = (places: readonly ProjectPlace[], gone: MachineId): readonly ProjectPlace[] =>
-  places.filter(
+const without = (locations: readonly ProjectLocation[], gone: MachineId): readonly ProjectLocation[] =>
+  locations.filter(
     ({ projectId, machineId }) =>
-      machineId !== gone || !places.some((other) => other.projectId === projectId && other.machineId !== gone),
+      machineId !== gone || !locations.some((other) => other.projectId === projectId && other.machineId !== gone),
   );

@@ -4,7 +4,7 @@ import { createDatabaseOn, postgresLack, startPostgres } from '../../../../test-
 import { until } from '../../../../test-support/until.ts';
 import { joinTestStore, machineId } from '../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
-import { nodeEdges } from '../lib/edges.ts';
+import { nodePlatform } from '../lib/edges.ts';
 import type { StoredCommand } from '../store/machine-records.ts';
 import { openPostgresStore } from '../store/postgres/postgres-store.ts';
 import type { Store } from '../store/store.ts';
@@ -20,8 +20,15 @@ const command = (n: number) => ({
 });
 
 function relayOf(store: Store, n: number, { isHeld = (): boolean => true, takeMs = 5_000 } = {}) {
-  const times = { takeMs, lookMs: 10 };
-  const relay = createRelay({ store, edges: nodeEdges, log: silent, here: machineId(n), lease: { isHeld }, times });
+  const times = { takeMs, checkIntervalMs: 10 };
+  const relay = createRelay({
+    store,
+    platform: nodePlatform,
+    log: silent,
+    here: machineId(n),
+    lease: { isHeld },
+    times,
+  });
   onTestFinished(relay.stop);
   return relay;
 }
@@ -87,7 +94,7 @@ it.skipIf(postgresLack !== '')(
     const server = await startPostgres();
     const address = parseDatabaseUrl(await createDatabaseOn(server.address));
     const open = async () => {
-      const store = await openPostgresStore({ address, edges: nodeEdges, log: silent });
+      const store = await openPostgresStore({ address, platform: nodePlatform, log: silent });
       onTestFinished(store.close);
       return store;
     };
@@ -105,7 +112,7 @@ it.skipIf(postgresLack !== '')(
     await server.stop('fast');
     await expect(here.read.machineCommands.hasWaiting(machineId(2))).rejects.toThrow();
     const failed = new Promise((resolve) =>
-      onTestFinished(there.onWrite((trouble) => trouble !== null && resolve(null))),
+      onTestFinished(there.onWrite((storageError) => storageError !== null && resolve(null))),
     );
     done.resolve('{"ok":true}'); // which cannot be stored yet
     await failed;
@@ -134,8 +141,8 @@ it('ends though what it executes for another machine does not', async () => {
     begun.resolve();
     return new Promise((resolve) => onTestFinished(() => resolve('{"ok":true}')));
   });
-  const { machineId: _, ...looking } = command(2);
-  await relayOf(store, 1).tellOthers(looking);
+  const { machineId: _, ...watching } = command(2);
+  await relayOf(store, 1).relayToOthers(watching);
   await begun.promise;
   await there.stop();
 });
@@ -144,14 +151,14 @@ it('tells all other connected machines, and waits for none', async () => {
   const store = await twoMachines();
   await joinTestStore(store, 3);
   await store.transact((tx) => tx.machines.release(machineId(3), 1));
-  const told: string[] = [];
+  const reported: string[] = [];
   for (const n of [2, 3])
     relayOf(store, n).serve(async ({ machineId: id }) => {
-      told.push(id);
+      reported.push(id);
       return '{"ok":true}';
     });
-  const { machineId: _, ...looking } = command(1);
-  await relayOf(store, 1).tellOthers(looking);
-  await until('a machine is told', () => told.length > 0);
-  expect(told).toEqual([machineId(2)]);
+  const { machineId: _, ...watching } = command(1);
+  await relayOf(store, 1).relayToOthers(watching);
+  await until('a machine is told', () => reported.length > 0);
+  expect(reported).toEqual([machineId(2)]);
 });

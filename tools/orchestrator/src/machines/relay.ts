@@ -1,9 +1,9 @@
 import type { MachineId } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { StoredCommand } from '../store/machine-records.ts';
 import type { MachineRecord } from '../store/ports/machine-tables.ts';
 import { retryUntilStored } from '../store/retry-until-stored.ts';
@@ -24,15 +24,15 @@ export interface Relay {
    */
   send(command: RelayedCommand, limitMs: number): Promise<string>;
   /** Has the command executed by all other connected machines, and waits for none. */
-  tellOthers(command: Omit<RelayedCommand, 'machineId'>): Promise<void>;
+  relayToOthers(command: Omit<RelayedCommand, 'machineId'>): Promise<void>;
   /** Executes what others have for this machine, from now on. */
   serve(execute: (command: StoredCommand) => Promise<string>): void;
   stop(): Promise<void>;
 }
 
-export interface RelayParts {
+export interface RelayDeps {
   store: Store;
-  edges: Pick<Edges, 'newId' | 'uptimeMs'>;
+  platform: Pick<Platform, 'newId' | 'uptimeMs'>;
   log: Logger;
   here: MachineId;
   lease: Pick<Lease, 'isHeld'>;
@@ -43,16 +43,16 @@ interface RelayTimes {
   /** How long a machine may leave a command untouched. */
   takeMs: number;
   /** How often is looked for commands and replies, beside the store's hints. */
-  lookMs: number;
+  checkIntervalMs: number;
 }
 
 /** A stop waits so long for what is executed: the lease is given back after that, before the process has to be gone. */
 const STOP_MS = 2_000;
 /** Rows that nobody waits for any more are kept for so long. */
-const KEPT_MS = 10 * 60_000;
+const SAVED_MS = 10 * 60_000;
 
-export function createRelay({ store, edges, log, here, lease, times = {} }: RelayParts): Relay {
-  const { takeMs = 5_000, lookMs = 1_000 } = times;
+export function createRelay({ store, platform, log, here, lease, times = {} }: RelayDeps): Relay {
+  const { takeMs = 5_000, checkIntervalMs = 1_000 } = times;
   const waiting = new Set<() => void>();
   const executing = new Set<Promise<void>>();
   const stopped = new AbortController();
@@ -78,20 +78,20 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
     );
   }
 
-  const worker = createNudgedWorker(takeAll, (error) =>
+  const worker = createCoalescingWorker(takeAll, (error) =>
     log.warn({ err: error }, 'commands of other machines not read'),
   );
-  const look = () => {
-    worker.nudge();
+  const check = () => {
+    worker.schedule();
     for (const wake of waiting) wake();
   };
-  const timer = setInterval(look, lookMs).unref();
-  const unlisten = store.onForeignCommit(look);
+  const timer = setInterval(check, checkIntervalMs).unref();
+  const unlisten = store.onForeignCommit(check);
 
   async function insert(command: RelayedCommand, limitMs: number): Promise<string> {
-    const id = edges.newId();
+    const id = platform.newId();
     await store.transact(async (tx) => {
-      await tx.machineCommands.forget(KEPT_MS);
+      await tx.machineCommands.forget(SAVED_MS);
       await tx.machineCommands.insert({ id, ...command }, limitMs);
     });
     return id;
@@ -104,22 +104,22 @@ export function createRelay({ store, edges, log, here, lease, times = {} }: Rela
       if (!machine.isConnected) throw unreachable(machine);
       const id = await insert(command, Math.min(takeMs, limitMs));
       // From here on the machine may execute it: that the store is out of reach says nothing of that.
-      const early = await untilReplied({ store, edges, waiting }, id, Math.min(takeMs, limitMs));
+      const early = await untilReplied({ store, platform, waiting }, id, Math.min(takeMs, limitMs));
       const withdraw = () => store.transact((tx) => tx.machineCommands.withdraw(id));
       if (early === null && (await unlessStorageFails(withdraw(), false))) throw unreachable(machine);
-      const reply = early ?? (await untilReplied({ store, edges, waiting }, id, Math.max(0, limitMs - takeMs)));
+      const reply = early ?? (await untilReplied({ store, platform, waiting }, id, Math.max(0, limitMs - takeMs)));
       if (reply === null) throw unanswered(machine, limitMs);
       const remove = store.transact((tx) => tx.machineCommands.remove(id), { sync: 'later' });
       await unlessStorageFails(remove, undefined); // it is forgotten later
       return reply;
     },
-    async tellOthers(command) {
+    async relayToOthers(command) {
       const others = (await store.read.machines.list()).filter(({ id, isConnected }) => id !== here && isConnected);
       for (const { id } of others) await insert({ ...command, machineId: id }, takeMs);
     },
     serve(run) {
       execute = run;
-      worker.nudge();
+      worker.schedule();
     },
     async stop() {
       clearInterval(timer);
@@ -143,18 +143,18 @@ async function unlessStorageFails<T>(asked: Promise<T>, otherwise: T): Promise<T
 
 /** Resolves with the reply to a command; null if there is none in time, or it cannot be read until then. */
 async function untilReplied(
-  { store, edges, waiting }: Pick<RelayParts, 'store' | 'edges'> & { waiting: Set<() => void> },
+  { store, platform, waiting }: Pick<RelayDeps, 'store' | 'platform'> & { waiting: Set<() => void> },
   id: string,
   limitMs: number,
 ): Promise<string | null> {
-  const end = edges.uptimeMs() + limitMs;
+  const end = platform.uptimeMs() + limitMs;
   for (;;) {
     const hint = Promise.withResolvers<void>();
     waiting.add(hint.resolve);
     try {
       const reply = await unlessStorageFails(store.read.machineCommands.findReply(id), null);
       if (reply !== null) return reply;
-      if (edges.uptimeMs() >= end) return null;
+      if (platform.uptimeMs() >= end) return null;
       await hint.promise; // at the latest with the next look
     } finally {
       waiting.delete(hint.resolve);

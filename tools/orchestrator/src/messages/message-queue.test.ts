@@ -31,7 +31,7 @@ it('queues messages in order while Claude works', async () => {
 it('sends at once when the session is idle, even ahead of held rows', async () => {
   const { session, send } = await setUp();
   await send('one');
-  await session.tell(turnEnded('failed'));
+  await session.emit(turnEnded('failed'));
   expect(await send('two')).toMatchObject({ status: 'sent' });
   expect(sent(session)).toEqual(['Do it', 'two']);
   expect(await texts(session)).toEqual(['one']);
@@ -88,7 +88,7 @@ it('changes the text and the place of a row, and removes it', async () => {
 it('says whether a row that cannot be changed was sent or never existed', async () => {
   const { session, queue, send } = await setUp();
   const { messageId } = await send('one');
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await expect(queue.edit(session.stageId, messageId, { message: 'x' })).rejects.toMatchObject({
     code: 'already_sent',
   });
@@ -100,7 +100,7 @@ it('keeps the order in which messages were written when one returns unread', asy
   const { session, queue, send } = await setUp();
   await send('one');
   await send('two');
-  await session.tell(turnEnded()); // delivers the first one, which the process does not read
+  await session.emit(turnEnded()); // delivers the first one, which the process does not read
   const later = await send('three');
   await session.end();
   expect(await texts(session)).toEqual(['one', 'two', 'three']);
@@ -112,8 +112,8 @@ it('keeps that order even if the queue was empty or reordered meanwhile', async 
   const { session, queue, send } = await setUp();
   const first = await send('one');
   await send('two');
-  await session.tell(turnEnded());
-  await session.tell(read(first.messageId), turnEnded()); // now the second one is delivered and not read
+  await session.emit(turnEnded());
+  await session.emit(read(first.messageId), turnEnded()); // now the second one is delivered and not read
   await send('three');
   const fourth = await send('four');
   await queue.edit(session.stageId, fourth.messageId, { place: 0 });
@@ -124,9 +124,9 @@ it('keeps that order even if the queue was empty or reordered meanwhile', async 
 it('returns an urgent message to the held queue when a person interrupts before Claude has read it', async () => {
   const { session, send } = await setUp();
   const { messageId } = await send('now!', 'now');
-  await session.tell(turnEnded('interrupted'));
+  await session.emit(turnEnded('interrupted'));
   expect(sent(session)).toEqual(['Do it', 'now!']);
-  await session.tell({ type: 'message-progress', messageId, progress: 'cancelled' });
+  await session.emit({ type: 'message-progress', messageId, progress: 'cancelled' });
   expect(await texts(session)).toEqual(['now!']);
   expect(await session.record()).toMatchObject({ state: 'idle', queueHeld: true });
 });

@@ -18,14 +18,14 @@ import { Rejection } from '../lib/errors.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { takeFiles } from './draft-files.ts';
-import { keepReplaced, removeDraftsOf } from './replaced-messages.ts';
-import { type SendParts, sendNew, sendRow, untilSent } from './send-message.ts';
+import { removeDraftsOf, saveReplaced } from './replaced-messages.ts';
+import { type SendDeps, sendNew, sendRow, untilSent } from './send-message.ts';
 
-export interface MessageQueueParts extends SendParts {
+export interface MessageQueueDeps extends SendDeps {
   /** Resolves if Claude Code is installed, so a session can be resumed. @throws Rejection `claude_missing` */
   requireClaude: () => Promise<void>;
   /** Takes a conversation back from a terminal in which Claude Code has ended; does nothing for any other. */
-  takeBackIfGone: (stageId: StageId) => Promise<void>;
+  withdrawIfGone: (stageId: StageId) => Promise<void>;
   /** Ends an idle process whose worktree is not in its place. */
   endIfReplaced: (stageId: StageId) => Promise<void>;
 }
@@ -57,18 +57,18 @@ export interface MessageQueue {
   remove(stageId: StageId, messageId: MessageId): Promise<QueuedMessage>;
 }
 
-export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
-  const { store } = parts;
+export function createMessageQueue(deps: MessageQueueDeps): MessageQueue {
+  const { store } = deps;
 
   /** Checked before anything of the message is stored. */
   async function requireResumable(stageId: StageId): Promise<void> {
-    await parts.takeBackIfGone(stageId);
-    if ((await store.read.sessions.find(stageId))?.launchId === null) await parts.requireClaude();
+    await deps.withdrawIfGone(stageId);
+    if ((await store.read.sessions.find(stageId))?.launchId === null) await deps.requireClaude();
   }
 
   /** A session with a process can take a message as it is, if its worktree is in its place. */
   async function whenResumable<T>(stageId: StageId, work: (tx: Tx) => Promise<T>): Promise<T> {
-    await parts.endIfReplaced(stageId);
+    await deps.endIfReplaced(stageId);
     const done = await store.transact(async (tx) => {
       const session = await tx.sessions.find(stageId);
       return session?.launchId == null || session.terminal !== null ? null : { value: await work(tx) };
@@ -81,18 +81,18 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   return {
     requireResumable,
     async send(stageId, message, actor) {
-      const reply = await whenResumable(stageId, (tx) => send(tx, parts, { stageId, message, actor }));
-      return message.mode === 'now' ? untilSent(parts, stageId, reply) : reply;
+      const reply = await whenResumable(stageId, (tx) => send(tx, deps, { stageId, message, actor }));
+      return message.mode === 'now' ? untilSent(deps, stageId, reply) : reply;
     },
 
     async sendTextIn(tx, stageId, text, actor) {
       await reopen(tx, stageId, actor);
       const content = { text, attachments: [], isCommand: false, attachesFiles: false };
-      return sendNew(parts, { tx, change: await openChange(tx, stageId) }, { content, actor, mode: 'append' });
+      return sendNew(deps, { tx, change: await openChange(tx, stageId) }, { content, actor, mode: 'append' });
     },
 
     async release(stageId, actor) {
-      await whenResumable(stageId, (tx) => release(tx, parts, stageId, actor));
+      await whenResumable(stageId, (tx) => release(tx, deps, stageId, actor));
     },
 
     async sendQueued(stageId, messageId, mode, actor) {
@@ -102,9 +102,9 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         requireNoAlarm(session);
         requireNotInTerminal(session);
         await reopen(tx, stageId, actor);
-        return sendRow(parts, { tx, change: await openChange(tx, stageId) }, row, mode);
+        return sendRow(deps, { tx, change: await openChange(tx, stageId) }, row, mode);
       });
-      return mode === 'now' ? untilSent(parts, stageId, reply) : reply;
+      return mode === 'now' ? untilSent(deps, stageId, reply) : reply;
     },
 
     edit: (stageId, messageId, patch) => store.transact((tx) => edit(tx, stageId, messageId, patch)),
@@ -114,7 +114,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const row = await requireQueued(tx, stageId, messageId);
         await tx.outbox.setVoid(row.id, 'removed by a person');
         await returnToDrafts(tx, stageId, messageId);
-        await tellQueue(tx, stageId);
+        await notifyQueue(tx, stageId);
         return queuedMessage(row);
       }),
   };
@@ -122,7 +122,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
 async function send(
   tx: Tx,
-  parts: MessageQueueParts,
+  deps: MessageQueueDeps,
   { stageId, message: body, actor }: { stageId: StageId; message: MessageBody; actor: string },
 ): Promise<SendMessageReply> {
   const { message, mode, attachments = [], files = [], isCommand = false, messageId } = body;
@@ -136,26 +136,26 @@ async function send(
   requireReadable(attachments);
   if (messageId !== undefined) await removeDraftsOf(tx, stageId, messageId);
   const reopened = await reopen(tx, stageId, actor);
-  const replaced = mode === 'replace' ? await replaceAll(tx, parts, stageId) : undefined;
-  const kept = await takeFiles(tx, stageId, files);
-  const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };
+  const replaced = mode === 'replace' ? await replaceAll(tx, deps, stageId) : undefined;
+  const saved = await takeFiles(tx, stageId, files);
+  const content = { text: message, attachments: [...attachments, ...saved], isCommand, attachesFiles: true };
   const current = reopened ? await openChange(tx, stageId) : change; // reopening has changed the session
-  const reply = await sendNew(parts, { tx, change: current }, { content, actor, mode, messageId });
+  const reply = await sendNew(deps, { tx, change: current }, { content, actor, mode, messageId });
   return { ...reply, ...(replaced && { replaced }), ...(reopened && { reopened: true as const }) };
 }
 
 /** Takes all rows out of the queue. @returns their texts */
-async function replaceAll(tx: Tx, { edges }: MessageQueueParts, stageId: StageId): Promise<string[]> {
+async function replaceAll(tx: Tx, { platform }: MessageQueueDeps, stageId: StageId): Promise<string[]> {
   const rows = await tx.outbox.queueOf(stageId);
-  for (const row of rows) await takeOut(tx, edges, row);
+  for (const row of rows) await takeOut(tx, platform, row);
   return rows.map((row) => row.body.text);
 }
 
 /** Comments of a review are drafts again, which keeps what the message said; any other message is kept as it is. */
-async function takeOut(tx: Tx, edges: MessageQueueParts['edges'], row: MessageRow): Promise<void> {
+async function takeOut(tx: Tx, platform: MessageQueueDeps['platform'], row: MessageRow): Promise<void> {
   const returned = await returnToDrafts(tx, row.stageId, row.wireId);
   if (returned > 0 && row.body.sentAs === null) await tx.outbox.setVoid(row.id, 'replaced by a later message');
-  else await keepReplaced(tx, edges, row);
+  else await saveReplaced(tx, platform, row);
 }
 
 /** @returns whether the stage was done */
@@ -168,7 +168,7 @@ async function reopen(tx: Tx, stageId: StageId, actor: string): Promise<boolean>
 
 async function release(
   tx: Tx,
-  { resumeWith, outboxBell }: MessageQueueParts,
+  { resumeWith, outboxSignal }: MessageQueueDeps,
   stageId: StageId,
   actor: string,
 ): Promise<void> {
@@ -184,7 +184,7 @@ async function release(
   }
   change.record = { ...change.record, queueHeld: false };
   await saveChange(tx, change);
-  tx.afterCommit(() => outboxBell.ring(stageId));
+  tx.afterCommit(() => outboxSignal.ring(stageId));
 }
 
 async function edit(
@@ -197,7 +197,7 @@ async function edit(
   if (message !== undefined)
     await tx.outbox.setBody(row.id, { ...row.body, text: message, sentAs: row.body.sentAs ?? row.body.text });
   if (place !== undefined) await moveTo(tx, row, place);
-  await tellQueue(tx, stageId);
+  await notifyQueue(tx, stageId);
   return queuedMessage(await requireQueued(tx, stageId, messageId));
 }
 
@@ -219,7 +219,7 @@ function requireSame({ body }: MessageRow, text: string, isCommand: boolean): vo
   throw new Rejection('message_id_reused', message);
 }
 
-async function tellQueue(tx: Tx, stageId: StageId): Promise<void> {
+async function notifyQueue(tx: Tx, stageId: StageId): Promise<void> {
   await changeSession(tx, stageId, (change) => {
     change.queueChanged = true;
   });

@@ -12,8 +12,8 @@ async function setUp() {
   const files = createDraftFiles({ store });
   const queue = testQueue(session);
   const replacedMessages = async () => {
-    const kept = (await store.read.drafts.listOf(stageId)).filter(({ key }) => key.startsWith(REPLACED_PREFIX));
-    return kept.map(({ key, value }) => ({
+    const saved = (await store.read.drafts.listOf(stageId)).filter(({ key }) => key.startsWith(REPLACED_PREFIX));
+    return saved.map(({ key, value }) => ({
       ...ReplacedMessage.parse(value),
       messageId: MessageId.parse(key.slice(REPLACED_PREFIX.length)),
     }));
@@ -30,15 +30,19 @@ it('keeps a replaced message with its files until it is sent', async () => {
   );
   const replaced = await queue.send(stageId, { message: 'No, at that', mode: 'replace' }, 'Bo');
   expect(replaced).toMatchObject({ replaced: ['Look at this'] });
-  const [kept] = await replacedMessages();
-  expect(kept).toMatchObject({ text: 'Look at this', files: [{ name: 'one.txt' }, { name: 'two.txt' }] });
+  const [saved] = await replacedMessages();
+  expect(saved).toMatchObject({ text: 'Look at this', files: [{ name: 'one.txt' }, { name: 'two.txt' }] });
   expect(session.events('draft-updated').at(-1)).toMatchObject({
     value: { isCommand: true, files: [{ size: 3 }, {}] },
   });
-  const [one, two] = (kept?.files ?? []).map(({ fileId }) => fileId);
+  const [one, two] = (saved?.files ?? []).map(({ fileId }) => fileId);
   expect(await files.get(stageId, one ?? '')).toEqual(note('one'));
 
-  const again = { message: 'Look at this', files: [one ?? '', two ?? ''], ...(kept && { messageId: kept.messageId }) };
+  const again = {
+    message: 'Look at this',
+    files: [one ?? '', two ?? ''],
+    ...(saved && { messageId: saved.messageId }),
+  };
   expect(await queue.send(stageId, again, 'Bo')).toMatchObject({ status: 'queued' });
   await queue.send(stageId, again, 'Bo'); // as if the reply had been lost
   expect(await session.queue()).toMatchObject([
@@ -46,7 +50,7 @@ it('keeps a replaced message with its files until it is sent', async () => {
     { text: 'Look at this', attachments: [{ name: 'one.txt' }, { name: 'two.txt' }] },
   ]);
   expect(await replacedMessages()).toEqual([]);
-  expect(session.events('draft-updated').at(-1)).toMatchObject({ key: `replaced:${kept?.messageId}`, value: null });
+  expect(session.events('draft-updated').at(-1)).toMatchObject({ key: `replaced:${saved?.messageId}`, value: null });
 });
 
 it('drops deleted files from a replaced message', async () => {

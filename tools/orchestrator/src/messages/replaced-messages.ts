@@ -7,7 +7,7 @@ import {
   type ReplacedMessage,
   type StageId,
 } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { storeAttachment } from './draft-files.ts';
@@ -17,13 +17,13 @@ import { saveDraft } from './drafts.ts';
  * Takes a row out of the queue for a later message. Its text and its files are kept among the drafts, under the id
  * under which the message can still be sent.
  */
-export async function keepReplaced(tx: Tx, edges: Edges, row: MessageRow): Promise<void> {
+export async function saveReplaced(tx: Tx, platform: Platform, row: MessageRow): Promise<void> {
   const { stageId, body, position } = row;
   const files: DraftFile[] = [];
-  for (const content of body.attachments) files.push(await storeAttachment(tx, stageId, edges.newWireId(), content));
+  for (const content of body.attachments) files.push(await storeAttachment(tx, stageId, platform.newWireId(), content));
   await tx.outbox.setVoid(row.id, 'replaced by a later message');
   const value: ReplacedMessage = { text: body.text, isCommand: body.isCommand, position, files };
-  await saveDraft(tx, { stageId, key: REPLACED_PREFIX + edges.newWireId(), value, writer: null });
+  await saveDraft(tx, { stageId, key: REPLACED_PREFIX + platform.newWireId(), value, writer: null });
 }
 
 /**

@@ -9,18 +9,18 @@ import {
 import { budgetBefore } from '../domain/budgets.ts';
 import { saveChange } from '../domain/change-session.ts';
 import { stopCheck } from '../domain/checks.ts';
-import { isStageOnHold, releaseStage } from '../domain/holds.ts';
+import { isStagePaused, releaseStage } from '../domain/holds.ts';
 import { deliver, makeUrgent, queuedMessage } from '../domain/message-delivery.ts';
 import type { SessionChange } from '../domain/session-change.ts';
-import type { Bell } from '../lib/bell.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Signal } from '../lib/bell.ts';
+import type { Platform } from '../lib/edges.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-export interface SendParts {
+export interface SendDeps {
   store: Store;
-  edges: Edges;
-  outboxBell: Bell<StageId>;
+  platform: Platform;
+  outboxSignal: Signal<StageId>;
   /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full, the stage is on hold or a budget is spent, so the message waits. */
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
   /** Interrupts the running turn, so that the first message in the queue goes next. */
@@ -46,26 +46,22 @@ export interface NewMessage {
 }
 
 /** Adds a message to the queue and sends it. @returns its status at the end of the transaction */
-export async function sendNew(
-  parts: SendParts,
-  { tx, change }: Target,
-  message: NewMessage,
-): Promise<SendMessageReply> {
-  const { edges } = parts;
+export async function sendNew(deps: SendDeps, { tx, change }: Target, message: NewMessage): Promise<SendMessageReply> {
+  const { platform } = deps;
   const { stageId } = change.record;
-  const wireId = message.messageId ?? MessageId.parse(edges.newWireId());
+  const wireId = message.messageId ?? MessageId.parse(platform.newWireId());
   // After every row so far, delivered ones too: a message that returns unread belongs before this one.
   const position = (await tx.outbox.lastPosition(stageId)) + 1;
   const row = { id: tx.newId(), stageId, launchId: null, wireId, actor: message.actor, createdAt: tx.now };
   const body = messageBody(message.content);
   const added = { ...(await tx.outbox.insert({ ...row, body, position })), wireId, body };
   await tx.emit({ type: 'message-queued', data: queuedMessage(added) });
-  return sendRow(parts, { tx, change }, added, message.mode);
+  return sendRow(deps, { tx, change }, added, message.mode);
 }
 
 /** Sends a row that is in the queue. @returns its status at the end of the transaction */
 export async function sendRow(
-  parts: SendParts,
+  deps: SendDeps,
   { tx, change }: Target,
   row: MessageRow,
   mode: MessageBody['mode'],
@@ -79,12 +75,12 @@ export async function sendRow(
   }
   if (mode === 'now') await releaseStage(tx, stageId);
   if (change.record.launchId === null) {
-    const isResumed = await parts.resumeWith(tx, stageId, row);
+    const isResumed = await deps.resumeWith(tx, stageId, row);
     return { status: isResumed ? 'resumed' : 'queued', messageId: row.wireId };
   }
-  await dispatch(parts, { tx, change }, row, mode);
+  await dispatch(deps, { tx, change }, row, mode);
   await saveChange(tx, change); // delivers the next row if the session is idle
-  tx.afterCommit(() => parts.outboxBell.ring(stageId));
+  tx.afterCommit(() => deps.outboxSignal.ring(stageId));
   return { status: change.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
 }
 
@@ -103,16 +99,16 @@ async function overtakesCheck({ tx, change }: Target, mode: MessageBody['mode'])
 
 /** Delivers a row at once if its mode and the session's state say so; `saveChange` does the rest for an idle session. */
 async function dispatch(
-  parts: SendParts,
+  deps: SendDeps,
   { tx, change }: Target,
   row: MessageRow,
   mode: MessageBody['mode'],
 ): Promise<void> {
   const { state, queueHeld, queued } = change.record;
   change.queueChanged = true;
-  const isWithheld = async () =>
-    (await isStageOnHold(tx, row.stageId)) || (await budgetBefore(tx, change.record)) !== null;
-  if (tx.diskPauseReason() !== null || (state === 'idle' && (await isWithheld()))) {
+  const isTurnPaused = async () =>
+    (await isStagePaused(tx, row.stageId)) || (await budgetBefore(tx, change.record)) !== null;
+  if (tx.diskPauseReason() !== null || (state === 'idle' && (await isTurnPaused()))) {
     // It waits like any other message, in the place that it would have had.
     if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, change, row);
     return;
@@ -124,26 +120,26 @@ async function dispatch(
     if (mode === 'steer') await deliver(tx, change, row);
     if (mode === 'now') {
       await makeUrgent(tx, change, row);
-      tx.afterCommit(() => void interruptFor(parts, row));
+      tx.afterCommit(() => void interruptFor(deps, row));
     }
   }
 }
 
 /** Interrupts the turn for a row. If that ended the process, or it was dead, the session is resumed for the row. */
-async function interruptFor(parts: SendParts, { stageId, wireId }: MessageRow): Promise<void> {
-  const onFailed = (error: unknown) => parts.onInterruptFailed(stageId, error);
-  await parts.interrupt(stageId).catch(onFailed);
-  const resumed = parts.store.transact(async (tx) => {
+async function interruptFor(deps: SendDeps, { stageId, wireId }: MessageRow): Promise<void> {
+  const onFailed = (error: unknown) => deps.onInterruptFailed(stageId, error);
+  await deps.interrupt(stageId).catch(onFailed);
+  const resumed = deps.store.transact(async (tx) => {
     const row = await tx.outbox.findQueued(stageId, wireId);
     const session = await tx.sessions.find(stageId);
-    if (row?.body.urgent && session?.launchId === null) await parts.resumeWith(tx, stageId, row);
+    if (row?.body.urgent && session?.launchId === null) await deps.resumeWith(tx, stageId, row);
   });
   await resumed.catch(onFailed);
 }
 
 /** Waits up to `confirmationMs` until a queued message is sent. @returns the reply as it is then */
 export async function untilSent(
-  { store, confirmationMs }: Pick<SendParts, 'store' | 'confirmationMs'>,
+  { store, confirmationMs }: Pick<SendDeps, 'store' | 'confirmationMs'>,
   stageId: StageId,
   reply: SendMessageReply,
 ): Promise<SendMessageReply> {

@@ -15,9 +15,9 @@ const MINUTE_MS = 60_000;
 /** A board with one session that works, and its metrics. */
 async function setUp() {
   const clocks = setClocks();
-  const opened = await openTestStore(clocks.edges);
+  const opened = await openTestStore(clocks.platform);
   const loopDelay = () => ({ p50Ms: 0.5, p99Ms: 20, maxMs: 100 });
-  const metrics = createMetrics({ edges: clocks.edges, loopDelay, version: '1.2.3' });
+  const metrics = createMetrics({ platform: clocks.platform, loopDelay, version: '1.2.3' });
   const test = { ...opened, store: metrics.timed(opened.store) };
   onTestFinished(metrics.watch(test.store));
   const session = await busyTestSession({}, test);
@@ -31,9 +31,9 @@ it('tells sessions, stages and the age of the oldest request', async () => {
   const before = await scrape();
   expect(sampleValue(before, 'callboard_oldest_pending_request_age_seconds')).toBe(0);
   expect(sampleValue(before, 'callboard_sessions', { state: 'busy' })).toBe(1);
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await pass(5 * MINUTE_MS);
-  await session.tell(asked('r2'));
+  await session.emit(asked('r2'));
   const after = await scrape();
   expect(sampleValue(after, 'callboard_pending_requests', { kind: 'approval' })).toBe(2);
   expect(sampleValue(after, 'callboard_pending_requests', { kind: 'question' })).toBe(0);
@@ -47,10 +47,10 @@ it('tells sessions, stages and the age of the oldest request', async () => {
 
 it('counts how long Claude waited for people, how long the store took, and what became of processes', async () => {
   const { session, scrape, pass, metrics } = await setUp();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await pass(2 * MINUTE_MS);
   await allow(session);
-  for (const news of ['died', 'died', 're-attached'] as const) metrics.countLaunch(news);
+  for (const updates of ['died', 'died', 're-attached'] as const) metrics.countLaunch(updates);
   const samples = await scrape();
   const ofApprovals = { kind: 'approval' };
   expect(sampleValue(samples, 'callboard_answer_latency_seconds_count', ofApprovals)).toBe(1);
@@ -64,7 +64,7 @@ it('counts how long Claude waited for people, how long the store took, and what 
 
 it('does not count a request that nobody answered', async () => {
   const { session, scrape } = await setUp();
-  await session.tell(asked('r1'));
-  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await session.emit(asked('r1'));
+  await session.emit({ type: 'withdrawn', requestId: 'r1' });
   expect(sampleValue(await scrape(), 'callboard_answer_latency_seconds_count', { kind: 'approval' })).toBe(0);
 });

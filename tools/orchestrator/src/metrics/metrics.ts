@@ -1,16 +1,16 @@
 import { type BoardView, boardCounts, Column, type LoopDelay, RequestKind, SessionState } from '@callboard/contract';
 import { addProcessMetrics } from '@callboard/runtime/process-metrics';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Store } from '../store/store.ts';
 
 /** What happened to the process of a launch: it is attached again after a restart, or it ended. */
-type LaunchNews = 're-attached' | 'stopped' | 'died' | 'not-started';
+type LaunchUpdate = 're-attached' | 'stopped' | 'died' | 'not-started';
 
 /** The figures of the orchestrator, for monitoring. Counters begin at zero with each start, as Prometheus expects. */
 export interface Metrics {
   /** Counts what happened to the process of a launch. */
-  countLaunch(news: LaunchNews): void;
+  countLaunch(updates: LaunchUpdate): void;
   /** Returns the same store; how long its transactions take from here on is measured, their waiting for each other included. */
   timed(store: Store): Store;
   /** Counts how long answers took, from now on. Returns how to stop. */
@@ -19,8 +19,8 @@ export interface Metrics {
   text(board: BoardView): Promise<string>;
 }
 
-export interface MetricsParts {
-  edges: Pick<Edges, 'now'>;
+export interface MetricsDeps {
+  platform: Pick<Platform, 'now'>;
   loopDelay: () => LoopDelay;
   version: string;
 }
@@ -29,7 +29,7 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** A person takes seconds, or comes back after a night. */
 const ANSWER_SECONDS = [1, 2, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400];
 
-export function createMetrics({ edges, loopDelay, version }: MetricsParts): Metrics {
+export function createMetrics({ platform, loopDelay, version }: MetricsDeps): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const commits = new Histogram({
@@ -47,7 +47,7 @@ export function createMetrics({ edges, loopDelay, version }: MetricsParts): Metr
   });
   for (const kind of RequestKind.options) answers.zero({ kind });
   const counted = launchCounters(registers);
-  const setBoard = boardGauges(registers, edges);
+  const setBoard = boardGauges(registers, platform);
   addProcessMetrics('orchestrator', loopDelay, registry);
   const info = { name: 'callboard_build_info', help: 'The version of Callboard.', labelNames: ['version'], registers };
   new Gauge(info).set({ version }, 1);
@@ -79,7 +79,7 @@ export function createMetrics({ edges, loopDelay, version }: MetricsParts): Metr
 
 type Registers = Registry[];
 
-function launchCounters(registers: Registers): (news: LaunchNews) => void {
+function launchCounters(registers: Registers): (updates: LaunchUpdate) => void {
   const reAttached = new Counter({
     name: 'callboard_launches_reattached_total',
     help: 'Processes of Claude Code that a restarted orchestrator took up again.',
@@ -92,11 +92,11 @@ function launchCounters(registers: Registers): (news: LaunchNews) => void {
     registers,
   });
   for (const how of ['stopped', 'died', 'not-started']) ended.inc({ how }, 0);
-  return (news) => (news === 're-attached' ? reAttached.inc() : ended.inc({ how: news }));
+  return (updates) => (updates === 're-attached' ? reAttached.inc() : ended.inc({ how: updates }));
 }
 
 /** Returns a function that sets the figures of a board. */
-function boardGauges(registers: Registers, edges: Pick<Edges, 'now'>): (board: BoardView) => void {
+function boardGauges(registers: Registers, platform: Pick<Platform, 'now'>): (board: BoardView) => void {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
     new Gauge({ name: `callboard_${name}`, help, labelNames, registers });
   const sessions = gauge('sessions', 'Sessions, by state.', ['state']);
@@ -114,6 +114,6 @@ function boardGauges(registers: Registers, edges: Pick<Edges, 'now'>): (board: B
       pending.set({ kind }, board.pending.filter((request) => request.kind === kind).length);
     }
     const since = Math.min(...board.pending.map(({ createdAt }) => Date.parse(createdAt)));
-    oldest.set(Number.isFinite(since) ? Math.max(0, edges.now().getTime() - since) / 1_000 : 0);
+    oldest.set(Number.isFinite(since) ? Math.max(0, platform.now().getTime() - since) / 1_000 : 0);
   };
 }

@@ -59,10 +59,10 @@ it.each([
   ['https://x', '::1', 'the machine of Callboard'],
   ['https://x', '::ffff:127.0.0.1', 'the machine of Callboard'],
   ['https://x', '0.0.0.0', 'the machine of Callboard'],
-])('judges %s at %s', (url, address, words) => {
+])('judges %s at %s', (url, address, text) => {
   const refusal = refuseReceiver({ url, allowsThisMachine: false }, address, ['192.168.1.9', '2607:f8b0::9']);
-  if (words === null) expect(refusal).toBeNull();
-  else expect(refusal).toContain(words);
+  if (text === null) expect(refusal).toBeNull();
+  else expect(refusal).toContain(text);
 });
 
 it('knows the addresses of this machine in its networks', () => {

@@ -1,6 +1,6 @@
 import type { WebhookTarget } from '@callboard/contract';
 import { z } from 'zod';
-import { foreignWords } from '../lib/foreign-words.ts';
+import { untrustedText } from '../lib/foreign-words.ts';
 import { parseJson } from '../lib/parse-json.ts';
 import { type Posted, post } from '../lib/post.ts';
 import { refuseReceiver } from './receiver-addresses.ts';
@@ -27,7 +27,7 @@ export interface Caller {
   call(target: WebhookTarget, call: Call, signal: AbortSignal): Promise<Called>;
 }
 
-interface CallerParts {
+interface CallerDeps {
   runCommand: RunCommand;
   timeLimitMs?: number;
   /** Certificates to trust, for tests. */
@@ -35,9 +35,9 @@ interface CallerParts {
 }
 
 const TIME_LIMIT_MS = 10_000;
-const MOST_TOLD = 300;
+const MAX_REPORTED = 300;
 
-export function createCaller({ runCommand, timeLimitMs = TIME_LIMIT_MS, ca }: CallerParts): Caller {
+export function createCaller({ runCommand, timeLimitMs = TIME_LIMIT_MS, ca }: CallerDeps): Caller {
   return {
     async call(target, call, signal) {
       if (target.form === 'command') return runCommand(target, call, signal);
@@ -79,7 +79,7 @@ function calledOf(target: HttpTarget, posted: Posted): Called {
       kind: 'refused',
       error: `${hostname} redirects (status ${status}), which Callboard does not follow. Enter the final address.`,
     };
-  const said = foreignWords(withoutSecrets(target, answer?.description ?? text), MOST_TOLD);
+  const said = untrustedText(withoutSecrets(target, answer?.description ?? text), MAX_REPORTED);
   const error = `${hostname} refused the call with status ${status}${said === '' ? '.' : `: ${said}`}`;
   const wait = answer?.parameters?.retry_after ?? answer?.retry_after ?? 0;
   const afterMs = Math.max(posted.afterMs, wait * 1_000);
@@ -92,7 +92,7 @@ function withoutSecrets(target: HttpTarget, text: string): string {
   const longestFirst = secretsOf(target).toSorted((a, b) => b.length - a.length);
   return longestFirst
     .flatMap((secret) => [secret, secret.replaceAll('/', '\\/')])
-    .reduce((kept, secret) => kept.replaceAll(secret, '…'), text);
+    .reduce((saved, secret) => saved.replaceAll(secret, '…'), text);
 }
 
 /** A part of an address that is at least so long may be a secret: shorter ones are words like `hooks`. */

@@ -5,14 +5,14 @@ import type { AnnouncementRecord, DeliveryPhase } from '../store/announcement-re
 import type { Tables } from '../store/store.ts';
 
 /** The words of pushed notifications, which calls use as well. */
-export interface CallWords {
+export interface CallTexts {
   announced: typeof notificationOf;
   settled: typeof settledNotificationOf;
 }
 
-interface EventParts {
+interface EventDeps {
   tables: Pick<Tables, 'stages' | 'projects' | 'requests' | 'sessions'>;
-  words: CallWords;
+  text: CallTexts;
   /** The origin that people open; null if that is not known. */
   publicUrl: string | null;
 }
@@ -22,7 +22,7 @@ const line = (text: string): string => visibleText(text.replaceAll(/\s+/g, ' ').
 
 /** Returns what is told about an announcement: that it stands, or that nobody is needed for it any more. */
 export async function eventOf(
-  { tables, words, publicUrl }: EventParts,
+  { tables, text, publicUrl }: EventDeps,
   announcement: AnnouncementRecord,
   phase: DeliveryPhase,
 ): Promise<WebhookEvent> {
@@ -33,18 +33,18 @@ export async function eventOf(
   const isSettled = phase === 'settled' || settledAt !== null;
   const request = stored?.decision === null ? stored.request : null;
   const because = (await tables.sessions.find(stageId))?.lastTurn?.message ?? '';
-  const told = isSettled
-    ? words.settled(announcement, { stage, decision: stored?.decision ?? null })
-    : words.announced(announcement, { stage, request, settings: DEFAULT_ALERTS, because });
+  const reported = isSettled
+    ? text.settled(announcement, { stage, decision: stored?.decision ?? null })
+    : text.announced(announcement, { stage, request, settings: DEFAULT_ALERTS, because });
   return {
     id: eventId(`${key} ${phase}`),
     type: isSettled ? 'settled' : signal,
     timestamp: isSettled ? (settledAt ?? madeAt) : madeAt,
     data: {
       signal,
-      title: line(told.title),
-      text: told.body,
-      url: publicUrl === null ? null : new URL(told.path, publicUrl).href,
+      title: line(reported.title),
+      text: reported.body,
+      url: publicUrl === null ? null : new URL(reported.path, publicUrl).href,
       project: project && { id: project.id, name: project.name },
       stage: stage && { id: stage.id, title: stage.title },
       request: stored && { id: stored.request.requestId, kind: stored.request.kind, toolName: stored.request.toolName },

@@ -39,4 +39,4 @@ export const escapeDiscord = (character: string): string =>
   /[\\*_~`|>#@<:[\]()\-+.!]/.test(character) ? `\\${character}` : character;
 
 /** The title and, if there is one, the text. */
-export const wordsOf = ({ data: { title, text } }: WebhookEvent): string => (text === '' ? title : `${title}\n${text}`);
+export const textOf = ({ data: { title, text } }: WebhookEvent): string => (text === '' ? title : `${title}\n${text}`);

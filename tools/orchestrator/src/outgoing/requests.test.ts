@@ -42,8 +42,8 @@ const TARGETS = {
   telegram: http({ form: 'telegram', token: '123456:abcdefghijklmnopqrstuvwxyz', chatId: '@board' }),
 };
 
-function sent(form: keyof typeof TARGETS, told: WebhookEvent, receipt: string | null = null) {
-  const { url, headers, body } = requestOf(TARGETS[form], { webhookId: 'w1', event: told, receipt, now });
+function sent(form: keyof typeof TARGETS, reported: WebhookEvent, receipt: string | null = null) {
+  const { url, headers, body } = requestOf(TARGETS[form], { webhookId: 'w1', event: reported, receipt, now });
   return { url, headers, body: JSON.parse(String(body)) };
 }
 
@@ -102,16 +102,16 @@ it('speaks the format of Telegram, with the words in entities that hold no menti
 });
 
 it('keeps within the length that each service takes, whatever the words', () => {
-  const words = fc.oneof(
+  const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 6_000 }),
     fc.constantFrom('&'.repeat(9_000), '@'.repeat(9_000), '🐛'.repeat(5_000), 'ü'.repeat(9_000)),
   );
-  const check = fc.property(words, words, fc.boolean(), (title, text, hasUrl) => {
-    const told = event(title, text, hasUrl ? URL_OF_PAGE : null);
-    expect(sent('slack', told).body.text.length).toBeLessThanOrEqual(3_000);
-    expect(sent('discord', told).body.content.length).toBeLessThanOrEqual(2_000);
-    expect(sent('telegram', told).body.text.length).toBeLessThanOrEqual(4_096);
-    const { message, title: heading } = sent('ntfy', told).body;
+  const check = fc.property(text, text, fc.boolean(), (title, text, hasUrl) => {
+    const reported = event(title, text, hasUrl ? URL_OF_PAGE : null);
+    expect(sent('slack', reported).body.text.length).toBeLessThanOrEqual(3_000);
+    expect(sent('discord', reported).body.content.length).toBeLessThanOrEqual(2_000);
+    expect(sent('telegram', reported).body.text.length).toBeLessThanOrEqual(4_096);
+    const { message, title: heading } = sent('ntfy', reported).body;
     expect(bytesOf(message)).toBeLessThanOrEqual(4_096);
     expect(bytesOf(heading)).toBeLessThanOrEqual(250);
   });

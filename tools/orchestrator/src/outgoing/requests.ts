@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { WebhookEvent, WebhookTarget } from '@callboard/contract';
 import type { Post } from '../lib/post.ts';
-import { bytesOf, escapeDiscord, escapeSlack, fit, wordsOf } from './message-text.ts';
+import { bytesOf, escapeDiscord, escapeSlack, fit, textOf } from './message-text.ts';
 
 /** A target that is called over HTTP. */
 export type HttpTarget = Exclude<WebhookTarget, { form: 'command' }>;
@@ -17,7 +17,7 @@ export interface Call {
 }
 
 /** What each service takes at most, with room for what is around it. */
-const LONGEST = { slack: 2_900, discord: 1_900, telegram: 4_000, ntfyBytes: 4_000, ntfyTitleBytes: 240, url: 1_000 };
+const MAX_LENGTH = { slack: 2_900, discord: 1_900, telegram: 4_000, ntfyBytes: 4_000, ntfyTitleBytes: 240, url: 1_000 };
 
 /** Returns the request of a call. */
 export function requestOf(target: HttpTarget, call: Call): Post {
@@ -58,8 +58,8 @@ function ntfy({ server, topic, token }: Extract<HttpTarget, { form: 'ntfy' }>, e
   const { title, text, url } = event.data;
   const body = {
     topic,
-    title: fit(title, LONGEST.ntfyTitleBytes, undefined, bytesOf),
-    message: fit(text === '' ? title : text, LONGEST.ntfyBytes, undefined, bytesOf),
+    title: fit(title, MAX_LENGTH.ntfyTitleBytes, undefined, bytesOf),
+    message: fit(text === '' ? title : text, MAX_LENGTH.ntfyBytes, undefined, bytesOf),
     priority: event.type === 'waiting' || event.type === 'failed' ? 4 : 3,
     tags: [EMOJI[event.type]],
     ...(shortUrl(url) !== null && { click: url }),
@@ -68,11 +68,11 @@ function ntfy({ server, topic, token }: Extract<HttpTarget, { form: 'ntfy' }>, e
 }
 
 /** A longer one would leave no room for the words. */
-const shortUrl = (url: string | null): string | null => (url !== null && url.length <= LONGEST.url ? url : null);
+const shortUrl = (url: string | null): string | null => (url !== null && url.length <= MAX_LENGTH.url ? url : null);
 
 /** The words stand in a plain text, the link in a block of its own. */
 function slack(event: WebhookEvent): object {
-  const text = fit(wordsOf(event), LONGEST.slack, escapeSlack);
+  const text = fit(textOf(event), MAX_LENGTH.slack, escapeSlack);
   const url = shortUrl(event.data.url);
   const link = url === null ? '' : [...url].map(escapeSlack).join('').replaceAll('|', '%7C');
   return {
@@ -103,7 +103,7 @@ const SUPPRESS_EMBEDS = 4;
 function discord(event: WebhookEvent): object {
   const url = shortUrl(event.data.url);
   const link = url === null ? '' : `\n<${url}>`;
-  const content = `${fit(wordsOf(event), LONGEST.discord - link.length, escapeDiscord)}${link}`;
+  const content = `${fit(textOf(event), MAX_LENGTH.discord - link.length, escapeDiscord)}${link}`;
   return { content, allowed_mentions: { parse: [] }, flags: SUPPRESS_EMBEDS };
 }
 
@@ -113,8 +113,8 @@ function telegram(
   { event, receipt }: Call,
 ): Post {
   const url = shortUrl(event.data.url);
-  const title = fit(event.data.title, LONGEST.telegram - LONGEST.url);
-  const text = fit(event.data.text, LONGEST.telegram - title.length - (url?.length ?? 0));
+  const title = fit(event.data.title, MAX_LENGTH.telegram - MAX_LENGTH.url);
+  const text = fit(event.data.text, MAX_LENGTH.telegram - title.length - (url?.length ?? 0));
   const entities = [
     { type: 'code', offset: 0, length: title.length },
     ...(text === '' ? [] : [{ type: 'pre', offset: title.length + 1, length: text.length }]),

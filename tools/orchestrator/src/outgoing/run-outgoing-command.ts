@@ -2,13 +2,13 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StageId } from '@callboard/contract';
 import { systemCode } from '@callboard/runtime/errors';
-import { foreignWords } from '../lib/foreign-words.ts';
+import { untrustedText } from '../lib/foreign-words.ts';
 import type { endCommand } from '../worktree-commands/end-command.ts';
 import type { runWithInput } from '../worktree-commands/run-with-input.ts';
 import type { Called, RunCommand } from './caller.ts';
 import type { Call } from './requests.ts';
 
-interface OutgoingCommandParts {
+interface OutgoingCommandDeps {
   /** Starts a program with a text as its input. */
   start: (job: Parameters<typeof runWithInput>[1]) => ReturnType<typeof runWithInput>;
   endLeft: (id: string) => ReturnType<typeof endCommand>;
@@ -22,12 +22,12 @@ const PLACE = StageId.parse('outgoing');
 /** What a program needs to find its files, its language and the person's desktop. Nothing else is passed on, above all no secret. */
 const PASSED_ON =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|XDG_[A-Z_]+)$/;
-const MOST_TOLD = 300;
+const MAX_REPORTED = 300;
 
 /** Returns the environment of a command: what `PASSED_ON` names, and the event. */
 function environmentOf(env: Readonly<Record<string, string>>, { event }: Call): Record<string, string> {
   const { signal, title, text, url, project, stage, request } = event.data;
-  const told: Record<string, string | null | undefined> = {
+  const reported: Record<string, string | null | undefined> = {
     CALLBOARD_EVENT_ID: event.id,
     CALLBOARD_EVENT: event.type,
     CALLBOARD_SIGNAL: signal,
@@ -43,7 +43,7 @@ function environmentOf(env: Readonly<Record<string, string>>, { event }: Call): 
   const passed = Object.entries(env).filter(([name]) => PASSED_ON.test(name));
   return Object.fromEntries([
     ...passed,
-    ...Object.entries(told).map(([name, value]) => [name, (value ?? '').replaceAll('\0', '')] as const),
+    ...Object.entries(reported).map(([name, value]) => [name, (value ?? '').replaceAll('\0', '')] as const),
   ]);
 }
 
@@ -52,7 +52,7 @@ function environmentOf(env: Readonly<Record<string, string>>, { event }: Call): 
  * command have ended when its call has, at the latest after its time limit. What an attempt before a crash has left running is ended first.
  */
 export const createOutgoingCommands =
-  ({ start, endLeft, env, home }: OutgoingCommandParts): RunCommand =>
+  ({ start, endLeft, env, home }: OutgoingCommandDeps): RunCommand =>
   async ({ argv, timeLimitSeconds }, call, signal): Promise<Called> => {
     const [command = '', ...args] = argv;
     const id = `outgoing-${call.webhookId}-${call.event.id}`;
@@ -77,7 +77,7 @@ export const createOutgoingCommands =
       const { state, reason, output } = await running.ended;
       signal.removeEventListener('abort', stop);
       if (state === 'passed') return { kind: 'taken', receipt: null };
-      const said = foreignWords(output, -MOST_TOLD);
+      const said = untrustedText(output, -MAX_REPORTED);
       return {
         kind: 'refused',
         error: `${reason ?? 'The command failed.'}${said === '' ? '' : ` It printed: ${said}`}`,
@@ -101,7 +101,7 @@ export const createOutgoingCommands =
 export async function endOutgoingLeft({
   commands,
   endLeft,
-}: { commands: string } & Pick<OutgoingCommandParts, 'endLeft'>): Promise<void> {
+}: { commands: string } & Pick<OutgoingCommandDeps, 'endLeft'>): Promise<void> {
   const folder = join(commands, PLACE);
   const names = await readdir(folder).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return [];

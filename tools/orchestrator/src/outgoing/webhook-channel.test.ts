@@ -23,23 +23,23 @@ const PUBLIC_URL = 'https://board.example.com';
 /** A store with a busy session, the real channel and caller, and a receiver on this machine. */
 async function setUp() {
   const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
-  const { store, edges } = test;
+  const test = await openTestStore(clocks.platform);
+  const { store, platform } = test;
   const receiver = await startReceiver();
   const session = await busyTestSession({ title: 'Login <form>' }, test);
   const runCommand = () => Promise.reject(new Error('no command was set'));
   const caller = createCaller({ runCommand, timeLimitMs: 2_000 });
-  const words = { announced: notificationOf, settled: settledNotificationOf };
-  const channel = createWebhookChannel({ store, edges, caller, words, publicUrl: PUBLIC_URL });
+  const text = { announced: notificationOf, settled: settledNotificationOf };
+  const channel = createWebhookChannel({ store, platform, caller, text, publicUrl: PUBLIC_URL });
   const channels = [channel];
-  const webhooks = createWebhooks({ store, edges, caller, publicUrl: PUBLIC_URL, onQueued: () => undefined });
+  const webhooks = createWebhooks({ store, platform, caller, publicUrl: PUBLIC_URL, onQueued: () => undefined });
   const announce = async () => {
     const announcer = startAnnouncer({ store, log: silent, channels, onQueued: () => undefined, lagMs: 0 });
     await announcer.drain();
     await announcer.stop();
   };
   const deliverer = () => {
-    const started = startDeliverer({ store, edges, log: silent, channels });
+    const started = startDeliverer({ store, platform, log: silent, channels });
     onTestFinished(started.stop);
     return started;
   };
@@ -69,23 +69,23 @@ const toReceiver = ({ url }: Receiver): WebhookTarget => ({
 const eventsOf = ({ received }: Receiver) => received.map(({ body }) => WebhookEvent.parse(JSON.parse(body)));
 
 it('calls with a signed event, and again once it is answered', async () => {
-  const { session, receiver, work, add, edges } = await setUp();
+  const { session, receiver, work, add, platform } = await setUp();
   await add();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   await work();
   const [call, ...others] = receiver.received;
   if (call === undefined) throw new Error('nothing was received');
   expect(others).toEqual([]);
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = call.headers;
-  expect(Number(timestamp)).toBe(Math.floor(edges.now().getTime() / 1_000));
+  expect(Number(timestamp)).toBe(Math.floor(platform.now().getTime() / 1_000));
   const hmac = createHmac('sha256', '0123456789abcdef0123456789abcdef').update(`${id}.${timestamp}.${call.body}`);
   expect(signature).toBe(`v1,${hmac.digest('base64')}`);
   expect(eventsOf(receiver)).toEqual([
     {
       id,
       type: 'waiting',
-      timestamp: edges.now().toISOString(),
+      timestamp: platform.now().toISOString(),
       data: {
         signal: 'waiting',
         title: 'Login <form>: run this command?',
@@ -106,7 +106,7 @@ it('calls with a signed event, and again once it is answered', async () => {
 it('sends nothing that was answered before, and no follow-up of it', async () => {
   const { session, receiver, announce, deliver, add, webhooks } = await setUp();
   const webhookId = await add();
-  await session.tell(asked('r1'), asked('r2'));
+  await session.emit(asked('r1'), asked('r2'));
   await announce();
   await allow(session, 'r1');
   await announce();
@@ -128,11 +128,11 @@ it('tells each webhook its signals and its projects only', async () => {
   const { session, receiver, work, add } = await setUp();
   await add({ signals: ['failed'] });
   await add({ isOn: false });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   expect(receiver.received).toEqual([]);
   await allow(session);
-  await session.tell(turnEnded('failed'));
+  await session.emit(turnEnded('failed'));
   await work();
   expect(eventsOf(receiver).map(({ type }) => type)).toEqual(['failed']);
 });
@@ -144,7 +144,7 @@ it('tells a webhook of one project nothing of another', async () => {
   await store.transact((tx) => tx.projects.save({ ...web, id: 'other' as ProjectId, path: '/other' })); // a name of the test
   await add({ projectIds: ['other' as ProjectId] });
   await add({ projectIds: [web.id] });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   expect(receiver.received).toHaveLength(1);
 });
@@ -154,7 +154,7 @@ it('escalates to a second one only if nobody has answered in time', async () => 
   await add({ name: 'At once' }, { ...toReceiver(receiver), url: `${receiver.url}/first` } as WebhookTarget);
   await add({ name: 'Later', afterMinutes: 10 });
   const paths = () => receiver.received.map(({ path }) => path);
-  await session.tell(asked('r1'), asked('r2'));
+  await session.emit(asked('r1'), asked('r2'));
   await work();
   expect(paths()).toEqual(['/first', '/first']);
   await pass(9 * 60_000);
@@ -172,7 +172,7 @@ it('escalates to a second one only if nobody has answered in time', async () => 
 it('repeats a call with the same id when Callboard is killed before it has stored the answer', async () => {
   const { session, receiver, announce, deliverer, deliver, add, webhooks } = await setUp();
   const webhookId = await add();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   receiver.answer(() => undefined, { status: 204 });
   deliverer(); // is killed while the receiver works: nobody hears of its answer
@@ -187,7 +187,7 @@ it('repeats a call with the same id when Callboard is killed before it has store
 it('tells who may have been told when Callboard was killed that it is answered', async () => {
   const { session, receiver, announce, deliverer, work, add } = await setUp();
   await add();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   receiver.answer(() => undefined, { status: 204 });
   deliverer(); // is killed
@@ -201,7 +201,7 @@ it('tries again after a failure with growing waits, and lists what went wrong', 
   const { session, receiver, work, add, pass, webhooks } = await setUp();
   const webhookId = await add();
   receiver.answer({ status: 500, text: 'down' }, { status: 429, headers: { 'retry-after': '60' } }, { status: 200 });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   const error = '127.0.0.1 refused the call with status 500: down';
   expect(await webhooks.calls(webhookId)).toMatchObject([{ state: 'queued', attempts: 1, error }]);
@@ -222,7 +222,7 @@ it('repeats a call when a person asks, also one that was given up', async () => 
   const { session, receiver, work, deliver, add, webhooks } = await setUp();
   const webhookId = await add({ tellsSettled: false });
   receiver.answer({ status: 400 }, { status: 204 });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   const [call] = await webhooks.calls(webhookId);
   expect(call).toMatchObject({ state: 'dropped', error: '127.0.0.1 refused the call with status 400.' });
@@ -242,7 +242,7 @@ it('repeats a call when a person asks, also one that was given up', async () => 
 it('sends nothing to what was removed or switched off meanwhile', async () => {
   const { session, receiver, announce, deliver, add, webhooks } = await setUp();
   const [removed, off] = [await add(), await add()];
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await announce();
   await webhooks.remove(removed);
   await webhooks.change(ADA, { webhookId: off, patch: { isOn: false } });
@@ -257,7 +257,7 @@ it('lets a receiver that does not answer hold up no other', async () => {
   slow.answer(() => undefined);
   await add({}, toReceiver(slow));
   await add();
-  await session.tell(asked('r1'), asked('r2'));
+  await session.emit(asked('r1'), asked('r2'));
   await announce();
   deliverer();
   await vi.waitFor(() => expect(receiver.received).toHaveLength(2));
@@ -271,7 +271,7 @@ it('changes the message in Telegram, and sends no follow-up where a service has 
   const token = '123456:abcdefghijklmnopqrstuvwxyz';
   await add({}, { form: 'telegram', token, chatId: '-100', server: url, allowsThisMachine: true });
   receiver.answer({ status: 200, text: JSON.stringify({ ok: true, result: { message_id: 77 } }) });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   await allow(session);
   await work();
@@ -287,7 +287,7 @@ it('changes no message in another chat than that in which it was told', async ()
   const telegram = { form: 'telegram', token, chatId: '-100', server: receiver.url, allowsThisMachine: true } as const;
   const webhookId = await add({}, telegram);
   receiver.answer({ status: 200, text: JSON.stringify({ ok: true, result: { message_id: 77 } }) });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   await webhooks.change(ADA, { webhookId, patch: { target: { ...telegram, chatId: '-200' } } });
   await allow(session);
@@ -301,16 +301,16 @@ it('switches off a webhook whose address is gone, says so, and calls it no more 
   const { session, receiver, work, add, webhooks } = await setUp();
   const webhookId = await add();
   receiver.answer({ status: 410 });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   const text = expect.stringMatching(/status 410\. The address is gone for good, so this was switched off\./);
   expect(await webhooks.list()).toMatchObject([{ isOn: false, problem: { text } }]);
-  await session.tell(asked('r2'));
+  await session.emit(asked('r2'));
   await work();
   expect(receiver.received).toHaveLength(1);
   await webhooks.change(ADA, { webhookId, patch: { isOn: true } });
   receiver.answer({ status: 204 });
-  await session.tell(asked('r3'));
+  await session.emit(asked('r3'));
   await work();
   expect(receiver.received).toHaveLength(2);
   expect(await webhooks.list()).toMatchObject([{ isOn: true, problem: null }]);

@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FORMS_WITH_FOLLOW_UP, type StageId, type WebhookTarget } from '@callboard/contract';
 import type { Channel, Message, Outcome } from '../announcements/channel.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { AnnouncementRecord, WebhookRecord } from '../store/announcement-records.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Called, Caller } from './caller.ts';
-import { type CallWords, eventOf } from './event-of.ts';
+import { type CallTexts, eventOf } from './event-of.ts';
 
 /** The name of the channel of webhooks. Stored with each call. */
 export const WEBHOOK_CHANNEL = 'webhook';
 
-export interface WebhookChannelParts {
+export interface WebhookChannelDeps {
   store: Store;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   caller: Caller;
-  words: CallWords;
+  text: CallTexts;
   publicUrl: string | null;
 }
 
@@ -33,14 +33,14 @@ async function wants(
 }
 
 /** Whether a webhook is called again once nobody is needed any more. */
-const tellsSettled = ({ tellsSettled: isWanted, target: { form } }: WebhookRecord): boolean =>
+const notifiesSettled = ({ tellsSettled: isWanted, target: { form } }: WebhookRecord): boolean =>
   isWanted && FORMS_WITH_FOLLOW_UP.includes(form);
 
 /**
  * Calls the outside. Each call waits until nobody has answered for as long as its webhook says; what was answered before that is not sent. What
  * a person changed meanwhile counts.
  */
-export function createWebhookChannel({ store, edges, caller, words, publicUrl }: WebhookChannelParts): Channel {
+export function createWebhookChannel({ store, platform, caller, text, publicUrl }: WebhookChannelDeps): Channel {
   async function targets(tx: Tx, announcement: AnnouncementRecord): Promise<{ target: string; dueAt: string }[]> {
     const found: { target: string; dueAt: string }[] = [];
     for (const webhook of await tx.webhooks.list()) {
@@ -53,7 +53,7 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
 
   /** Why it is not to be sent; null if it is. */
   async function dropped({ announcement, phase }: Message, webhook: WebhookRecord): Promise<string | null> {
-    if (phase === 'settled') return tellsSettled(webhook) ? null : 'It will not be called again.';
+    if (phase === 'settled') return notifiesSettled(webhook) ? null : 'It will not be called again.';
     if (!webhook.isOn) return 'It was switched off meanwhile.';
     const { stageId, requestId, settledAt } = announcement;
     // A deleted stage is told once, as what it is: settled.
@@ -72,7 +72,7 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
     targets,
     async tellsSettled(tx, target) {
       const webhook = await tx.webhooks.find(target);
-      return webhook?.isOn === true && tellsSettled(webhook);
+      return webhook?.isOn === true && notifiesSettled(webhook);
     },
     async send(message, signal): Promise<Outcome> {
       const webhook = await store.read.webhooks.find(message.target);
@@ -80,14 +80,14 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
       const why = await dropped(message, webhook);
       if (why !== null) return { kind: 'dropped', error: why };
       const { announcement, phase } = message;
-      const place = placeOf(webhook.target);
+      const place = locationOf(webhook.target);
       const receipt = message.receipt?.startsWith(place) ? message.receipt.slice(place.length) : null;
       if (webhook.target.form === 'telegram' && phase === 'settled' && receipt === null)
         return { kind: 'dropped', error: 'It is not known which message of this chat to change.' };
-      const event = await eventOf({ tables: store.read, words, publicUrl }, announcement, phase);
+      const event = await eventOf({ tables: store.read, text, publicUrl }, announcement, phase);
       const called = await caller.call(
         webhook.target,
-        { webhookId: webhook.webhookId, event, receipt, now: edges.now() },
+        { webhookId: webhook.webhookId, event, receipt, now: platform.now() },
         signal,
       );
       if (!signal.aborted || called.kind === 'taken')
@@ -98,7 +98,7 @@ export function createWebhookChannel({ store, edges, caller, words, publicUrl }:
 }
 
 /** Begins each receipt of a target: the number of a message means nothing to another bot or in another chat. */
-const placeOf = (target: WebhookTarget): string =>
+const locationOf = (target: WebhookTarget): string =>
   target.form === 'telegram' ? `${target.server} ${target.token.split(':')[0]} ${target.chatId} ` : '';
 
 function outcomeOf(called: Called, place: string): Outcome {

@@ -11,7 +11,7 @@ const TOKEN = { actor: { name: 'API token' }, loginId: null, kind: 'token' } as 
 
 async function setUp() {
   const { pass, ...clocks } = setClocks();
-  const { store, edges } = await openTestStore(clocks.edges);
+  const { store, platform } = await openTestStore(clocks.platform);
   let meanwhile: () => Promise<unknown> = async () => undefined;
   let result: Called = { kind: 'taken', receipt: null };
   const calls: Parameters<Caller['call']>[] = [];
@@ -22,7 +22,7 @@ async function setUp() {
       return result;
     },
   };
-  const webhooks = createWebhooks({ store, edges, caller, publicUrl: null, onQueued: () => undefined });
+  const webhooks = createWebhooks({ store, platform, caller, publicUrl: null, onQueued: () => undefined });
   const add = (target: object, fields: object = {}, login: Parameters<typeof webhooks.add>[0] = PAGE) =>
     webhooks.add(login, NewWebhook.parse({ name: 'On call', target, ...fields }));
   const answers = (next: Called, during = meanwhile) => {

@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type CommandInput,
   type CommandReply,
-  hostPlace,
+  hostLocation,
   Webhook,
   WebhookCall,
   type WebhookTarget,
 } from '@callboard/contract';
 import type { Authenticated } from '../auth/logins.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { DeliveryRecord, WebhookRecord } from '../store/announcement-records.ts';
 import type { Store, Tables } from '../store/store.ts';
@@ -40,32 +40,32 @@ export interface Webhooks {
   stop(): void;
 }
 
-interface WebhooksParts {
+interface WebhooksDeps {
   store: Store;
-  edges: Pick<Edges, 'newId' | 'now'>;
+  platform: Pick<Platform, 'newId' | 'now'>;
   caller: Caller;
   publicUrl: string | null;
   /** Called after a call has become due. */
   onQueued: () => void;
 }
 
-const MOST_CALLS = 50;
-const MOST_WEBHOOKS = 100;
+const MAX_CALLS = 50;
+const MAX_WEBHOOKS = 100;
 const SECRET_BYTES = 32;
 
-export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: WebhooksParts): Webhooks {
+export function createWebhooks({ store, platform, caller, publicUrl, onQueued }: WebhooksDeps): Webhooks {
   const stopping = new AbortController();
 
   return {
     list: async () => (await store.read.webhooks.list()).map(toWebhook),
-    add: (login, { webhookId = edges.newId(), target: given, ...choices }) =>
+    add: (login, { webhookId = platform.newId(), target: given, ...choices }) =>
       store.transact(async (tx) => {
         const before = await tx.webhooks.find(webhookId);
         if (before !== null) return addedBefore(login, before, { target: given, ...choices }, tx.now);
         const { target, secret } = checkedTarget(login, given);
         await requireProjects(tx, choices.projectIds);
-        if ((await tx.webhooks.list()).length >= MOST_WEBHOOKS)
-          throw new Rejection('bad_request', `There are ${MOST_WEBHOOKS} already. Remove one first.`);
+        if ((await tx.webhooks.list()).length >= MAX_WEBHOOKS)
+          throw new Rejection('bad_request', `There are ${MAX_WEBHOOKS} already. Remove one first.`);
         const made = { webhookId, createdAt: tx.now, createdBy: login.actor.name };
         const record = { ...choices, ...made, target, sentAt: null, problem: null };
         await tx.webhooks.save(record);
@@ -91,8 +91,8 @@ export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: We
       }),
     async test(webhookId) {
       const { target } = await requireWebhook(store.read, webhookId);
-      const now = edges.now();
-      const event = testEvent(edges.newId(), now.toISOString(), publicUrl);
+      const now = platform.now();
+      const event = testEvent(platform.newId(), now.toISOString(), publicUrl);
       const called = await caller.call(target, { webhookId, event, receipt: null, now }, stopping.signal);
       await store.transact((tx) => noteCalled(tx, { webhookId, target }, called));
       if (called.kind === 'refused')
@@ -101,7 +101,7 @@ export function createWebhooks({ store, edges, caller, publicUrl, onQueued }: We
     },
     async calls(webhookId) {
       await requireWebhook(store.read, webhookId);
-      const rows = await store.read.deliveries.listTo(WEBHOOK_CHANNEL, webhookId, MOST_CALLS);
+      const rows = await store.read.deliveries.listTo(WEBHOOK_CHANNEL, webhookId, MAX_CALLS);
       return Promise.all(rows.map((row) => toCall(store.read, row)));
     },
     repeat: ({ webhookId, callId }) =>
@@ -171,7 +171,7 @@ function checkedTarget(
   }
   if (target.form === 'command') return { target, secret: null };
   const { hostname } = new URL('url' in target ? target.url : target.server);
-  if (!target.allowsThisMachine && hostPlace(hostname) === 'this-machine')
+  if (!target.allowsThisMachine && hostLocation(hostname) === 'this-machine')
     throw new Rejection('bad_request', `${hostname} cannot be used: ${THIS_MACHINE}.`);
   if (target.form !== 'webhook' || target.secret !== undefined) return { target, secret: null };
   const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;

@@ -12,18 +12,18 @@ export interface ParsedFile {
 }
 
 /** A file for people is shorter. */
-const LONGEST = 100_000;
+const MAX_LENGTH = 100_000;
 /** Aliases can expand a few lines without end. */
 const ALIASES = 50;
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** Parses the text of a `callboard.yaml`. Never throws. */
 export function parseFile(text: string): ParsedFile {
   const refuse = (...problems: SettingsProblem[]): ParsedFile => ({
     settings: {},
-    problems: problems.slice(0, MOST_PROBLEMS),
+    problems: problems.slice(0, MAX_PROBLEMS),
   });
-  if (text.length > LONGEST)
+  if (text.length > MAX_LENGTH)
     return refuse({ line: 1, key: '', message: 'The file is longer than 100,000 characters.' });
   const lines = new LineCounter();
   const read = readDocument(text, lines);

@@ -125,13 +125,13 @@ export function createStageSettings({
     async ofNewStage(stage) {
       const { settings, problems } = await effective(await requireProject(store.read, stage.projectId), 'HEAD');
       if (problems.length > 0 && stage.setup !== 'skipped')
-        throw new Rejection('settings_invalid', problemWords(problems));
+        throw new Rejection('settings_invalid', problemText(problems));
       return settings;
     },
     async requireUsable(stageId, key) {
       const { settings, problems, isAgreed, fromFile } = await ofStage(stageId);
       const [problem] = problems;
-      if (problem !== undefined) throw new Rejection('settings_invalid', problemWords(problems));
+      if (problem !== undefined) throw new Rejection('settings_invalid', problemText(problems));
       const isNeeded = key === undefined || fromFile.includes(key);
       if (!isAgreed && isNeeded) throw new Rejection('settings_not_agreed', NOT_AGREED);
       return settings;
@@ -146,7 +146,7 @@ export function createStageSettings({
 const NOT_AGREED = `Nobody has agreed yet to what ${FILE_NAME} of this repository would run. Review it on the project's Rules page.`;
 
 /** Names the first problem with its place, and counts the others. */
-function problemWords(problems: readonly SettingsProblem[]): string {
+function problemText(problems: readonly SettingsProblem[]): string {
   const [first, ...others] = problems;
   if (first === undefined) return '';
   const key = first.key === '' ? '' : `, ${first.key}`;

@@ -1,7 +1,7 @@
 import type { Stage } from '@callboard/contract';
 
-const LONGEST_TITLE = 250;
-const LONGEST_PROMPT = 1_500;
+const MAX_TITLE_LENGTH = 250;
+const MAX_PROMPT_LENGTH = 1_500;
 
 /** Drafts the title and the text of a pull request: what was asked, and the commits. People edit both. */
 export function draftPullRequest(
@@ -10,12 +10,12 @@ export function draftPullRequest(
 ): { title: string; body: string } {
   const asked = shortened(prompt.trim());
   const commits = subjects.length < 2 ? [] : ['', 'Commits:', '', ...subjects.map((subject) => `- ${subject}`)];
-  return { title: title.trim().slice(0, LONGEST_TITLE), body: [asked, ...commits].join('\n').trim() };
+  return { title: title.trim().slice(0, MAX_TITLE_LENGTH), body: [asked, ...commits].join('\n').trim() };
 }
 
 function shortened(text: string): string {
-  if (text.length <= LONGEST_PROMPT) return text;
-  return `${text.slice(0, LONGEST_PROMPT).replace(/\s\S*$/, '')} ...`;
+  if (text.length <= MAX_PROMPT_LENGTH) return text;
+  return `${text.slice(0, MAX_PROMPT_LENGTH).replace(/\s\S*$/, '')} ...`;
 }
 
 /** Drafts the message of a commit of everything that is left, from what the stage was asked to do. */

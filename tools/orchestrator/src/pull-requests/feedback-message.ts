@@ -10,9 +10,9 @@ export interface ChosenFeedback {
   conflictWith: { remote: string } | { address: string } | null;
 }
 
-const LONGEST_LOG = 8_000;
-const LONGEST_COMMENT = 4_000;
-const LONGEST_ALL = 60_000;
+const MAX_LOG_LENGTH = 8_000;
+const MAX_COMMENT_LENGTH = 4_000;
+const MAX_ALL_LENGTH = 60_000;
 
 /**
  * Returns the message by which Claude gets what came back of a pull request: failed checks with the ends of their logs, and
@@ -51,31 +51,31 @@ function checkText({ name, url, log }: CheckLog): string {
 
 function commentText({ path, line, author, text }: HostComment): string {
   const place = path === null ? 'On the whole pull request' : `${path}${line === null ? '' : `:${line}`}`;
-  const words = text.length > LONGEST_COMMENT ? `${text.slice(0, LONGEST_COMMENT)} ...` : text;
-  return `## ${oneLine(place)}\n\n${oneLine(author)} wrote:\n\n${words
+  const message = text.length > MAX_COMMENT_LENGTH ? `${text.slice(0, MAX_COMMENT_LENGTH)} ...` : text;
+  return `## ${oneLine(place)}\n\n${oneLine(author)} wrote:\n\n${message
     .split('\n')
     .map((one) => `> ${one}`)
     .join('\n')}`;
 }
 
-const oneLine = (words: string): string => words.replaceAll(/\s+/g, ' ').slice(0, 300);
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 300);
 
 /** The last lines that fit; errors stand at the end. */
 function lastPart(log: string): string {
   const text = log.trimEnd();
-  if (text.length <= LONGEST_LOG) return text;
-  const cut = text.slice(-LONGEST_LOG);
+  if (text.length <= MAX_LOG_LENGTH) return text;
+  const cut = text.slice(-MAX_LOG_LENGTH);
   return `... (${text.length - cut.length} characters before)\n${cut.slice(cut.indexOf('\n') + 1)}`;
 }
 
 function bounded(parts: readonly string[]): string[] {
-  const kept: string[] = [];
+  const saved: string[] = [];
   let size = 0;
   for (const part of parts) {
     size += part.length;
-    if (size > LONGEST_ALL)
-      return [...kept, `... and ${parts.length - kept.length} more that did not fit into this message.`];
-    kept.push(part);
+    if (size > MAX_ALL_LENGTH)
+      return [...saved, `... and ${parts.length - saved.length} more that did not fit into this message.`];
+    saved.push(part);
   }
-  return kept;
+  return saved;
 }

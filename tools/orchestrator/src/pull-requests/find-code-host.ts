@@ -4,11 +4,11 @@ import type { CodeHost } from './hosts/code-host.ts';
 import type { FindParent } from './hosts/find-parent.ts';
 import { createGitHub } from './hosts/github.ts';
 import { createGitLab } from './hosts/gitlab.ts';
-import type { ProgramParts } from './hosts/run-program.ts';
+import type { ProgramDeps } from './hosts/run-program.ts';
 import { Refusal } from './refusal.ts';
 import { kindOf, parseRemote, type RemoteAddress } from './remote-address.ts';
 
-export interface FindHostParts {
+export interface FindHostDeps {
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
   /** Whether the repository has settings of git that nobody agreed to. */
@@ -31,20 +31,20 @@ export interface FoundHost {
 
 /** With an address, the programs need no folder of a repository, so they find nothing there to run. */
 const NOWHERE = '/';
-const LOOK_MS = 15_000;
+const CHECK_INTERVAL_MS = 15_000;
 const CREATE = { github: createGitHub, gitlab: createGitLab } as const;
 
 /** Finds the code host of a remote by its addresses, and the program for it among those that are installed. */
 export async function findCodeHost(
-  parts: FindHostParts,
+  deps: FindHostDeps,
   project: Project,
   urls: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundHost> {
-  const address = await addressOf(parts, urls, signal);
-  if (address === null) return inFolder(parts, project, urls, signal);
+  const address = await addressOf(deps, urls, signal);
+  if (address === null) return inFolder(deps, project, urls, signal);
   const named = kindOf(address.host);
-  const found = named === null ? await asked(parts, address, signal) : create(parts, named, address);
+  const found = named === null ? await asked(deps, address, signal) : create(deps, named, address);
   if (found === null) {
     const message = `${address.host} is not a code host that gh or glab is logged in to on this machine. Log in there, or open the pull request by hand.`;
     const command = `gh auth login --hostname ${address.host}`;
@@ -58,8 +58,8 @@ export async function findCodeHost(
   }
   const here = { address, kind: found.kind, host: found, parent: null };
   const refusal = await refusalBy(found, signal);
-  if (refusal !== null || isIn(address, parts.openedAt ?? null)) return { ...here, refusal };
-  return inParent(parts, here, address, signal);
+  if (refusal !== null || isIn(address, deps.openedAt ?? null)) return { ...here, refusal };
+  return inParent(deps, here, address, signal);
 }
 
 const isIn = ({ host, path }: RemoteAddress, url: string | null): boolean =>
@@ -67,7 +67,7 @@ const isIn = ({ host, path }: RemoteAddress, url: string | null): boolean =>
 
 /** The pull requests of a fork are in its parent. */
 async function inParent(
-  { env, findParent }: FindHostParts,
+  { env, findParent }: FindHostDeps,
   found: Omit<FoundHost, 'refusal' | 'kind'> & { kind: CodeHostKind },
   address: RemoteAddress,
   signal: AbortSignal,
@@ -89,7 +89,7 @@ async function inParent(
   }
 }
 
-const create = ({ env }: FindHostParts, kind: CodeHostKind, address: ProgramParts['address']): CodeHost =>
+const create = ({ env }: FindHostDeps, kind: CodeHostKind, address: ProgramDeps['address']): CodeHost =>
   CREATE[kind]({ env, address, folder: NOWHERE });
 
 async function refusalBy(host: CodeHost, signal: AbortSignal): Promise<Refusal | null> {
@@ -104,7 +104,7 @@ async function refusalBy(host: CodeHost, signal: AbortSignal): Promise<Refusal |
 
 /** The first address on a code host. Another name for a host, from the configuration of ssh, is followed. */
 async function addressOf(
-  { env }: FindHostParts,
+  { env }: FindHostDeps,
   urls: readonly string[],
   signal: AbortSignal,
 ): Promise<RemoteAddress | null> {
@@ -114,16 +114,16 @@ async function addressOf(
   const [first] = addresses;
   if (first === undefined) return null;
   if (!first.isSsh) return first;
-  const job = { command: 'ssh', args: ['-G', '--', first.host], env, timeoutMs: LOOK_MS };
+  const job = { command: 'ssh', args: ['-G', '--', first.host], env, timeoutMs: CHECK_INTERVAL_MS };
   const { failed, stdout } = await run(job, signal);
   const name = failed ? undefined : /^hostname (\S+)$/m.exec(stdout)?.[1];
   return name === undefined ? first : { ...first, host: name.toLowerCase() };
 }
 
 /** A host of a company: whichever program is logged in to it. */
-async function asked(parts: FindHostParts, address: RemoteAddress, signal: AbortSignal): Promise<CodeHost | null> {
+async function asked(deps: FindHostDeps, address: RemoteAddress, signal: AbortSignal): Promise<CodeHost | null> {
   for (const kind of ['github', 'gitlab'] as const) {
-    const host = create(parts, kind, address);
+    const host = create(deps, kind, address);
     if ((await refusalBy(host, signal)) === null) return host;
   }
   return null;
@@ -131,19 +131,19 @@ async function asked(parts: FindHostParts, address: RemoteAddress, signal: Abort
 
 /** A remote without a host, such as a folder: a program that is installed may know what it stands for. */
 async function inFolder(
-  parts: FindHostParts,
+  deps: FindHostDeps,
   project: Project,
   urls: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundHost> {
   const none = { address: null, kind: null, host: null, parent: null };
   const what = urls[0] ?? 'The remote';
-  if (await parts.hasPendingSettings(project)) {
+  if (await deps.hasPendingSettings(project)) {
     const message = `${what} names no code host, and the repository has settings of git that nobody agreed to. Agree to them on the project’s page first.`;
     return { ...none, refusal: new Refusal('no_code_host', message) };
   }
   for (const kind of ['github', 'gitlab'] as const) {
-    const host = CREATE[kind]({ env: parts.env, address: null, folder: project.path });
+    const host = CREATE[kind]({ env: deps.env, address: null, folder: project.path });
     const refusal = await refusalBy(host, signal);
     if (refusal?.code === 'no_code_host') continue;
     return { ...none, kind, host, refusal };

@@ -59,12 +59,12 @@ it('waits for the last phase, for messages, and for a person where the last gate
 /** A stage whose last turn ended well, with what its merge does; it marks the stage done and merged. */
 async function toMerge(fields: object = {}) {
   const session = await busyTestSession({ worktree: { path: '/w', branch: 'b', base: 'a'.repeat(40) }, ...fields });
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   const { store, stageId } = session;
   const merges: string[] = [];
   const merge = { commit: 'c'.repeat(40), head: 'd'.repeat(40), into: 'main', branch: 'b', previous: null };
   const merged = { ...merge, commits: 1, files: 1, at };
-  const parts = {
+  const deps = {
     store,
     log: silent,
     retryMs: 1,
@@ -79,7 +79,7 @@ async function toMerge(fields: object = {}) {
     },
   };
   const state = async () => (await store.read.stages.find(stageId))?.finishing?.state ?? null;
-  return { session, parts, merges, state };
+  return { session, parts: deps, merges, state };
 }
 
 const full = () => new OperationalError('storage_failed', 'The disk is full.');

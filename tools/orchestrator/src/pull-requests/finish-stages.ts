@@ -7,9 +7,9 @@ import {
   type StageReview,
   type StageView,
 } from '@callboard/contract';
-import { isStageOnHold } from '../domain/holds.ts';
+import { isStagePaused } from '../domain/holds.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import { draftCommitMessage } from './draft.ts';
@@ -17,7 +17,7 @@ import type { PullRequests } from './pull-requests.ts';
 import { problemOf } from './refusal.ts';
 import { changeStage } from './save-pull-request.ts';
 
-export interface FinishParts {
+export interface FinishDeps {
   store: Store;
   log: Logger;
   /** Returns how the stage's project finishes its stages. */
@@ -36,9 +36,9 @@ const ACTOR = 'Callboard';
  * is stored with its cause, and the stage needs somebody; a failure of the store is no refusal, and is retried.
  * @returns how to stop
  */
-export async function finishStages(parts: FinishParts): Promise<() => Promise<void>> {
-  const { store, log } = parts;
-  const finishIfDue = createFinishing(parts);
+export async function finishStages(deps: FinishDeps): Promise<() => Promise<void>> {
+  const { store, log } = deps;
+  const finishIfDue = createFinishing(deps);
   const due = new Set<StageId>();
   /** The store failed while they were looked at or finished. */
   const again = new Set<StageId>();
@@ -57,31 +57,32 @@ export async function finishStages(parts: FinishParts): Promise<() => Promise<vo
         if (isStorageFailure(error)) again.add(stageId);
       }
     }
-    if (again.size > 0) timer ??= setTimeout(lookAgain, parts.retryMs).unref();
+    if (again.size > 0) timer ??= setTimeout(checkAgain, deps.retryMs).unref();
   }
 
-  function lookAgain(): void {
+  function checkAgain(): void {
     timer = undefined;
     for (const stageId of again) due.add(stageId);
     again.clear();
-    passes.nudge();
+    passes.schedule();
   }
 
-  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'finishing stages failed'));
-  const look = (stageId: StageId): void => {
+  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'finishing stages failed'));
+  const check = (stageId: StageId): void => {
     due.add(stageId);
-    passes.nudge();
+    passes.schedule();
   };
-  const lookAtAll = (): void => {
+  const checkAll = (): void => {
     isAllDue = true;
-    passes.nudge();
+    passes.schedule();
   };
   const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) look(data.stageId);
-    if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null) look(data.stageId);
-    if (type === 'holds-updated') lookAtAll();
+    if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) check(data.stageId);
+    if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null)
+      check(data.stageId);
+    if (type === 'holds-updated') checkAll();
   });
-  lookAtAll();
+  checkAll();
   return () => {
     unlisten();
     clearTimeout(timer);
@@ -90,8 +91,8 @@ export async function finishStages(parts: FinishParts): Promise<() => Promise<vo
 }
 
 /** Finishes a stage, if it is due. @throws what the store throws; a refusal is stored instead */
-function createFinishing(parts: FinishParts) {
-  const { store, log } = parts;
+function createFinishing(deps: FinishDeps) {
+  const { store, log } = deps;
 
   async function finish(stage: StageView, way: Exclude<FinishWay, 'none'>, turn: string): Promise<void> {
     const { id: stageId } = stage;
@@ -107,7 +108,7 @@ function createFinishing(parts: FinishParts) {
 
   async function merge(stage: StageView, turn: string): Promise<void> {
     await saveMerge(stage, turn, 'under-way');
-    await parts.merge(stage.id, draftCommitMessage(stage), ACTOR);
+    await deps.merge(stage.id, draftCommitMessage(stage), ACTOR);
     await saveMerge(stage, turn, 'done');
   }
 
@@ -119,9 +120,9 @@ function createFinishing(parts: FinishParts) {
     );
 
   async function openPullRequest(stage: StageView, turn: string): Promise<void> {
-    const { head, tree, uncommittedCount } = await parts.pullRequests.plan(stage.id);
+    const { head, tree, uncommittedCount } = await deps.pullRequests.plan(stage.id);
     const commit = uncommittedCount > 0 ? { commit: { message: draftCommitMessage(stage) } } : {};
-    await parts.pullRequests.open(stage.id, { head, tree, ...commit }, { by: ACTOR, turn });
+    await deps.pullRequests.open(stage.id, { head, tree, ...commit }, { by: ACTOR, turn });
   }
 
   const refuse = (stageId: StageId, way: 'merge' | 'pull-request', turn: string, error: unknown) =>
@@ -144,8 +145,8 @@ function createFinishing(parts: FinishParts) {
     if (stage === undefined) return;
     if (isMergedUnsaid(stage)) return void (await saveMerge(stage, stage.finishing?.turn ?? null, 'done'));
     const turn = turnToFinish(stage);
-    if (turn === null || (await isStageOnHold(store.read, stageId))) return;
-    const way = stage.finish ?? (await parts.projectWay(stage.id));
+    if (turn === null || (await isStagePaused(store.read, stageId))) return;
+    const way = stage.finish ?? (await deps.projectWay(stage.id));
     if (way !== 'none') await finish(stage, way, turn);
   };
 }

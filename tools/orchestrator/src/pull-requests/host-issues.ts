@@ -38,7 +38,7 @@ export interface TakenIssues {
   kept: StageId[];
 }
 
-export interface HostIssuesParts {
+export interface HostIssuesDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'remote' | 'gitSettings'>;
   /** The user's environment. */
@@ -51,21 +51,23 @@ export interface HostIssuesParts {
   signal: AbortSignal;
 }
 
-export function createHostIssues(parts: HostIssuesParts): HostIssues {
-  const { store, signal } = parts;
+export function createHostIssues(deps: HostIssuesDeps): HostIssues {
+  const { store, signal } = deps;
   /** By project: a second request finds the stages of the first. */
   const takings = createKeyedMutex();
 
   return {
     async list(projectId, query) {
       const project = await requireProject(store.read, projectId);
-      const found = await locate(parts, project);
+      const found = await locate(deps, project);
       const { address, kind } = found;
       const place = { repository: address === null ? null : `${address.host}/${address.path}`, host: kind };
       try {
-        const told = await requireFound(found).issues(query, signal);
+        const reported = await requireFound(found).issues(query, signal);
         const made = new Map((await store.read.stages.list()).flatMap(byIssue(projectId)));
-        const issues = told.map(({ body: _, ...issue }): Issue => ({ ...issue, stageId: made.get(issue.url) ?? null }));
+        const issues = reported.map(
+          ({ body: _, ...issue }): Issue => ({ ...issue, stageId: made.get(issue.url) ?? null }),
+        );
         return { ...place, issues: issues.slice(0, LISTED_ISSUES), problem: null };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -76,16 +78,16 @@ export function createHostIssues(parts: HostIssuesParts): HostIssues {
     async take(projectId, numbers) {
       const project = await requireProject(store.read, projectId);
       return takings(projectId, async () => {
-        const host = requireFound(await locate(parts, project));
+        const host = requireFound(await locate(deps, project));
         const taken: TakenIssues = { ids: [], created: 0, updated: 0, kept: [] };
-        for (const number of new Set(numbers)) await take(parts, { host, projectId, number, taken });
+        for (const number of new Set(numbers)) await take(deps, { host, projectId, number, taken });
         return taken;
       });
     },
   };
 }
 
-async function locate({ worktrees, env, signal }: HostIssuesParts, project: Project): Promise<FoundHost> {
+async function locate({ worktrees, env, signal }: HostIssuesDeps, project: Project): Promise<FoundHost> {
   const remote = await worktrees.remote(project);
   if (remote === null) return { address: null, kind: null, host: null, parent: null, refusal: noRemote(project) };
   const hasPendingSettings = async (one: Project) => (await worktrees.gitSettings(one)).length > 0;
@@ -97,27 +99,27 @@ const byIssue =
   ({ projectId: other, issue, id }: Stage): [string, StageId][] =>
     issue === null || other !== projectId ? [] : [[issue.url, id]];
 
-interface Taking {
+interface Removing {
   host: CodeHost;
   projectId: ProjectId;
   number: number;
   taken: TakenIssues;
 }
 
-async function take(parts: HostIssuesParts, { host, projectId, number, taken }: Taking): Promise<void> {
-  const issue = await host.issue(number, parts.signal);
+async function take(deps: HostIssuesDeps, { host, projectId, number, taken }: Removing): Promise<void> {
+  const issue = await host.issue(number, deps.signal);
   const made = { title: titleOf(issue), prompt: promptOf(issue) };
   const origin: StageIssue = { host: host.kind, number, url: issue.url, taken: signOf(made) };
-  const stages = await parts.store.read.stages.list();
+  const stages = await deps.store.read.stages.list();
   const before = stages.find((stage) => stage.projectId === projectId && stage.issue?.url === issue.url);
   if (before === undefined) {
-    const stage = await parts.create({ projectId, ...made }, { fields: async () => ({ issue: origin }) });
+    const stage = await deps.create({ projectId, ...made }, { fields: async () => ({ issue: origin }) });
     taken.ids.push(stage.id);
     taken.created += 1;
     return;
   }
   taken.ids.push(before.id);
-  const outcome = await update(parts.store, before.id, { ...made, issue: origin });
+  const outcome = await update(deps.store, before.id, { ...made, issue: origin });
   if (outcome === 'updated') taken.updated += 1;
   if (outcome === 'kept') taken.kept.push(before.id);
 }
@@ -139,15 +141,15 @@ function update(
   });
 }
 
-const LONGEST_TITLE = 300;
-const LONGEST_BODY = 150_000;
+const MAX_TITLE_LENGTH = 300;
+const MAX_BODY_LENGTH = 150_000;
 
-const titleOf = ({ title, number }: HostIssue): string => title.trim().slice(0, LONGEST_TITLE) || `Issue ${number}`;
+const titleOf = ({ title, number }: HostIssue): string => title.trim().slice(0, MAX_TITLE_LENGTH) || `Issue ${number}`;
 
 /** The text of an issue is what anybody wrote, so the prompt says where it is from. */
 function promptOf({ number, url, title, body }: HostIssue): string {
   const text = body.trim();
-  const cut = text.length <= LONGEST_BODY ? text : `${text.slice(0, LONGEST_BODY)}\n\n[the rest is in the issue]`;
+  const cut = text.length <= MAX_BODY_LENGTH ? text : `${text.slice(0, MAX_BODY_LENGTH)}\n\n[the rest is in the issue]`;
   return [`Resolve issue #${number}: ${title.trim()}`, cut, url].filter((part) => part !== '').join('\n\n');
 }
 

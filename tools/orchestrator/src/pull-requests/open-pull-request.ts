@@ -9,7 +9,7 @@ import {
 import { pause } from '@callboard/runtime/waits';
 import { requireNoAwaitedTasks } from '../domain/background-tasks.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireStage } from '../store/require.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -17,12 +17,12 @@ import { draftPullRequest } from './draft.ts';
 import type { CodeHost, HostPullRequest } from './hosts/code-host.ts';
 import { pushRefusal } from './push-words.ts';
 import { problemOf, Refusal } from './refusal.ts';
-import { changeStage, ended, tell } from './save-pull-request.ts';
-import { locateStage, requireHost, type StageHostParts, type StageOnHost } from './stage-host.ts';
+import { changeStage, ended, notify } from './save-pull-request.ts';
+import { locateStage, requireHost, type StageHostDeps, type StageOnHost } from './stage-host.ts';
 
-export interface OpenParts extends StageHostParts {
+export interface OpenDeps extends StageHostDeps {
   worktrees: Pick<Worktrees, 'planPush' | 'gitSettings' | 'push' | 'commit'>;
-  edges: Pick<Edges, 'newId'>;
+  platform: Pick<Platform, 'newId'>;
   /** Whether a process with this variable is alive, as `NAME=value`. */
   hasProcessWith: (variable: string) => Promise<boolean>;
   /** Returns the stage's receipt as Markdown. */
@@ -36,7 +36,7 @@ export interface Orderer {
 }
 
 const MARKER = 'CB_PULL_REQUEST';
-const LOOK_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 /** What still runs after this time hangs; another push of the same commit does no harm. */
 const ENDS_MS = 120_000;
 
@@ -48,13 +48,13 @@ type Order = NonNullable<Finishing['order']>;
  * @throws Rejection `unknown_stage`, `stage_running`, `in_terminal`, `uncommitted_work`, `head_moved`, `commit_refused`; Refusal
  */
 export async function openPullRequest(
-  parts: OpenParts,
+  deps: OpenDeps,
   stageId: StageId,
   { body: wanted, orderer }: { body: PullRequestBody; orderer: Orderer },
   signal: AbortSignal,
 ): Promise<void> {
-  await requireAtRest(parts, stageId);
-  const place = await locateStage(parts, stageId, signal);
+  await requireIdle(deps, stageId);
+  const place = await locateStage(deps, stageId, signal);
   if (place.refusal !== null) throw place.refusal;
   requireHost(place);
   const { stage, project, worktree, push } = place;
@@ -66,68 +66,72 @@ export async function openPullRequest(
   const head =
     wanted.commit === undefined || push.uncommittedCount === 0
       ? push.head
-      : await parts.worktrees.commit(project, worktree, { ...wanted.commit, ...seen });
+      : await deps.worktrees.commit(project, worktree, { ...wanted.commit, ...seen });
   const draft = planDraft(place, wanted);
-  const receipt = wanted.receipt === true ? `\n\n${await parts.receiptOf(stageId)}` : '';
-  const order: Order = { id: parts.edges.newId(), ...draft, body: `${draft.body}${receipt}`.slice(0, 65_000), head };
-  await parts.store.sync(); // a power cut must not lose the order of what others can see
-  await parts.store.transact((tx) =>
+  const receipt = wanted.receipt === true ? `\n\n${await deps.receiptOf(stageId)}` : '';
+  const order: Order = { id: deps.platform.newId(), ...draft, body: `${draft.body}${receipt}`.slice(0, 65_000), head };
+  await deps.store.sync(); // a power cut must not lose the order of what others can see
+  await deps.store.transact((tx) =>
     changeStage(tx, stageId, () => ({
       finishing: { way: 'pull-request', state: 'under-way', ...orderer, at: tx.now, order, problem: null },
     })),
   );
-  await carryOut(parts, { ...place, push: { ...push, head } }, order, signal);
+  await carryOut(deps, { ...place, push: { ...push, head } }, order, signal);
 }
 
 /** Carries an order of an earlier run on. Waits first until the programs of that run have ended. */
-export async function continuePullRequest(parts: OpenParts, stageId: StageId, signal: AbortSignal): Promise<void> {
-  const { finishing } = await requireStage(parts.store.read, stageId);
+export async function continuePullRequest(deps: OpenDeps, stageId: StageId, signal: AbortSignal): Promise<void> {
+  const { finishing } = await requireStage(deps.store.read, stageId);
   const order = finishing?.state === 'under-way' ? finishing.order : null;
   if (order === null) return;
-  for (let waited = 0; waited < ENDS_MS && (await parts.hasProcessWith(`${MARKER}=${order.id}`)); waited += LOOK_MS) {
-    await pause(LOOK_MS, signal);
+  for (
+    let waited = 0;
+    waited < ENDS_MS && (await deps.hasProcessWith(`${MARKER}=${order.id}`));
+    waited += CHECK_INTERVAL_MS
+  ) {
+    await pause(CHECK_INTERVAL_MS, signal);
     signal.throwIfAborted();
   }
   try {
-    const place = await locateStage(parts, stageId, signal);
+    const place = await locateStage(deps, stageId, signal);
     if (place.found.refusal !== null) throw place.found.refusal;
-    await carryOut(parts, place, order, signal);
+    await carryOut(deps, place, order, signal);
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
-    await refuse(parts, stageId, order, error);
+    await refuse(deps, stageId, order, error);
   }
 }
 
-async function carryOut(parts: OpenParts, place: StageOnHost, order: Order, signal: AbortSignal): Promise<void> {
+async function carryOut(deps: OpenDeps, place: StageOnHost, order: Order, signal: AbortSignal): Promise<void> {
   const { stage } = place;
   try {
-    const { opened, isNew } = await pushAndOpen(parts, place, order, signal);
-    await parts.store.transact(async (tx) => {
+    const { opened, isNew } = await pushAndOpen(deps, place, order, signal);
+    await deps.store.transact(async (tx) => {
       const done = await changeStage(tx, stage.id, (now) => ({
         ...ended(order.id, { state: 'done', order: null, problem: null })(now),
         pullRequest: { ...opened, checkedAt: tx.now },
       }));
       const did = isNew ? 'opened' : 'pushed to';
-      await tell(
+      await notify(
         tx,
         stage.id,
         `${done.finishing?.by ?? 'Callboard'} ${did} pull request #${opened.number} to ${opened.base}: ${opened.url}`,
       );
     });
   } catch (error) {
-    if (error instanceof Rejection) await refuse(parts, stage.id, order, error);
+    if (error instanceof Rejection) await refuse(deps, stage.id, order, error);
     throw error;
   }
 }
 
-async function refuse({ store }: OpenParts, stageId: StageId, { id }: Order, error: Rejection): Promise<void> {
+async function refuse({ store }: OpenDeps, stageId: StageId, { id }: Order, error: Rejection): Promise<void> {
   await store.transact((tx) => changeStage(tx, stageId, ended(id, { state: 'refused', problem: problemOf(error) })));
 }
 
 type Opened = Omit<PullRequest, 'checkedAt'>;
 
 async function pushAndOpen(
-  parts: OpenParts,
+  deps: OpenDeps,
   place: StageOnHost,
   order: Order,
   signal: AbortSignal,
@@ -138,7 +142,7 @@ async function pushAndOpen(
   const base = push.base ?? '';
   const remote = push.remote?.name ?? '';
   const marker = { [MARKER]: order.id };
-  const { failure, output } = await parts.worktrees.push(
+  const { failure, output } = await deps.worktrees.push(
     project,
     worktree,
     { remote, branch, head: order.head, marker },
@@ -191,7 +195,7 @@ function planDraft(place: StageOnHost, { title, body, draft = false }: PullReque
   return { title: title ?? drafted.title, body: body ?? drafted.body, draft };
 }
 
-async function requireAtRest({ store }: OpenParts, stageId: StageId): Promise<void> {
+async function requireIdle({ store }: OpenDeps, stageId: StageId): Promise<void> {
   const session = await store.read.sessions.find(stageId);
   requireNotInTerminal(session);
   requireNoAwaitedTasks(session, 'Nothing was pushed, because work of');

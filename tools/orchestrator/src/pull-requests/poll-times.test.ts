@@ -3,14 +3,14 @@ import { expect, it } from 'vitest';
 import { createPollTimes, pollDelayMs } from './poll-times.ts';
 
 const delay = (facts: Partial<Parameters<typeof pollDelayMs>[0]>, random = 0.5) =>
-  pollDelayMs({ failures: 0, unchanged: 0, isLively: false, ...facts }, 60_000, random);
+  pollDelayMs({ failures: 0, unchanged: 0, isAnimated: false, ...facts }, 60_000, random);
 
 it('asks soon while something happens, seldom while nothing does, and backs off from a host that cannot be asked', () => {
-  expect(delay({ isLively: true })).toBe(15_000);
+  expect(delay({ isAnimated: true })).toBe(15_000);
   expect([0, 9, 10, 20, 500].map((unchanged) => delay({ unchanged }))).toEqual([
     ...[60_000, 60_000, 120_000, 240_000, 300_000],
   ]);
-  expect([1, 2, 3, 50].map((failures) => delay({ failures, isLively: true }))).toEqual([
+  expect([1, 2, 3, 50].map((failures) => delay({ failures, isAnimated: true }))).toEqual([
     ...[60_000, 120_000, 240_000, 900_000],
   ]);
   expect([delay({}, 0), delay({}, 1)]).toEqual([48_000, 72_000]);

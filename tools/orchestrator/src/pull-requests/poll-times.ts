@@ -7,7 +7,7 @@ export interface PollFacts {
   /** How often in a row nothing had changed. */
   unchanged: number;
   /** Whether something is about to happen: checks run, or somebody has just pushed. */
-  isLively: boolean;
+  isAnimated: boolean;
 }
 
 const LIVELY = 0.25;
@@ -23,16 +23,16 @@ const JITTER = 0.2;
  * @param usualMs the usual time
  * @param random from 0 to 1
  */
-export function pollDelayMs({ failures, unchanged, isLively }: PollFacts, usualMs: number, random: number): number {
+export function pollDelayMs({ failures, unchanged, isAnimated }: PollFacts, usualMs: number, random: number): number {
   const quiet = Math.min(SLOWEST_QUIET, 2 ** Math.max(0, Math.floor(unchanged / QUIET_AFTER)));
-  const factor = failures > 0 ? Math.min(SLOWEST_FAILED, 2 ** (failures - 1)) : isLively ? LIVELY : quiet;
+  const factor = failures > 0 ? Math.min(SLOWEST_FAILED, 2 ** (failures - 1)) : isAnimated ? LIVELY : quiet;
   return Math.round(usualMs * factor * (1 + JITTER * (2 * random - 1)));
 }
 
-interface Polled extends Omit<PollFacts, 'isLively'> {
+interface Polled extends Omit<PollFacts, 'isAnimated'> {
   /** On the monotonic clock, as all instants here. */
   dueAt: number;
-  livelyUntil: number;
+  animatedUntil: number;
   /** What was last seen: something else means that something happened. */
   seen: string;
 }
@@ -44,7 +44,7 @@ export interface PollTimes {
   forget(stageId: StageId): void;
   /** Returns the stages that are due. Each is due again only once `asked` was called for it. */
   takeDue(): StageId[];
-  asked(stageId: StageId, looked: 'changed' | 'same' | 'failed'): void;
+  asked(stageId: StageId, checked: 'changed' | 'same' | 'failed'): void;
   /** Returns the milliseconds until one is due; null if there is none. */
   untilNextMs(): number | null;
 }
@@ -61,9 +61,9 @@ export function createPollTimes(
     see(stageId, seen) {
       const now = uptimeMs();
       const known = polled.get(stageId);
-      const livelyUntil = now + LIVELY_MS;
-      if (known === undefined) polled.set(stageId, { dueAt: now, failures: 0, unchanged: 0, livelyUntil, seen });
-      else if (known.seen !== seen) Object.assign(known, { seen, livelyUntil, unchanged: 0 });
+      const animatedUntil = now + LIVELY_MS;
+      if (known === undefined) polled.set(stageId, { dueAt: now, failures: 0, unchanged: 0, animatedUntil, seen });
+      else if (known.seen !== seen) Object.assign(known, { seen, animatedUntil, unchanged: 0 });
     },
     forget: (stageId) => void polled.delete(stageId),
     takeDue() {
@@ -71,13 +71,13 @@ export function createPollTimes(
       for (const [, one] of due) one.dueAt = Number.POSITIVE_INFINITY;
       return due.map(([stageId]) => stageId);
     },
-    asked(stageId, looked) {
+    asked(stageId, checked) {
       const one = polled.get(stageId);
       if (one === undefined) return;
-      one.failures = looked === 'failed' ? one.failures + 1 : 0;
-      one.unchanged = looked === 'same' ? one.unchanged + 1 : 0;
+      one.failures = checked === 'failed' ? one.failures + 1 : 0;
+      one.unchanged = checked === 'same' ? one.unchanged + 1 : 0;
       const now = uptimeMs();
-      one.dueAt = now + pollDelayMs({ ...one, isLively: now < one.livelyUntil }, usualMs, random());
+      one.dueAt = now + pollDelayMs({ ...one, isAnimated: now < one.animatedUntil }, usualMs, random());
     },
     untilNextMs() {
       const next = Math.min(...[...polled.values()].map(({ dueAt }) => dueAt));

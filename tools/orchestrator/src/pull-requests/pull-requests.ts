@@ -11,13 +11,13 @@ import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type ChosenFeedback, feedbackMessage } from './feedback-message.ts';
 import { requirePullRequest } from './look-at-pull-request.ts';
-import { continuePullRequest, type OpenParts, type Orderer, openPullRequest } from './open-pull-request.ts';
+import { continuePullRequest, type OpenDeps, type Orderer, openPullRequest } from './open-pull-request.ts';
 import { locateStage, planOf, requireHost, type StageOnHost } from './stage-host.ts';
-import { type WatchParts, watchPullRequests } from './watch-pull-requests.ts';
+import { type WatchDeps, watchPullRequests } from './watch-pull-requests.ts';
 
-export interface PullRequestsParts extends OpenParts, Omit<WatchParts, keyof OpenParts> {
-  worktrees: OpenParts['worktrees'] & WatchParts['worktrees'];
-  edges: OpenParts['edges'] & WatchParts['edges'];
+export interface PullRequestsDeps extends OpenDeps, Omit<WatchDeps, keyof OpenDeps> {
+  worktrees: OpenDeps['worktrees'] & WatchDeps['worktrees'];
+  platform: OpenDeps['platform'] & WatchDeps['platform'];
   log: Logger;
   /** Sends a text to Claude as its next message. */
   send: (stageId: StageId, text: string, actor: string) => Promise<SendMessageReply>;
@@ -39,36 +39,35 @@ export interface PullRequests {
 }
 
 /** Continues what a crash interrupted, and begins to look after open pull requests. */
-export async function startPullRequests(parts: PullRequestsParts): Promise<PullRequests> {
-  const { store, log, send } = parts;
+export async function startPullRequests(deps: PullRequestsDeps): Promise<PullRequests> {
+  const { store, log, send } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const byStage = createKeyedMutex();
-  const watch = await watchPullRequests(parts);
+  const watch = await watchPullRequests(deps);
   const continued = new Set<Promise<void>>();
   for (const { id, finishing } of await store.read.stages.list()) {
     if (finishing?.state !== 'under-way' || finishing.way !== 'pull-request') continue;
     continued.add(
-      byStage(id, () => continuePullRequest(parts, id, signal)).catch((error: unknown) => {
+      byStage(id, () => continuePullRequest(deps, id, signal)).catch((error: unknown) => {
         if (!signal.aborted) log.error({ err: error, stageId: id }, 'continuing a pull request failed');
       }),
     );
   }
 
   async function hostOf(stageId: StageId) {
-    const pullRequest = await requirePullRequest(parts, stageId);
-    const place = await locateStage(parts, stageId, signal);
+    const pullRequest = await requirePullRequest(deps, stageId);
+    const place = await locateStage(deps, stageId, signal);
     return { pullRequest, place, host: requireHost(place) };
   }
 
   return {
-    plan: async (stageId) => planOf(await locateStage(parts, stageId, signal)),
-    open: (stageId, body, orderer) =>
-      byStage(stageId, () => openPullRequest(parts, stageId, { body, orderer }, signal)),
+    plan: async (stageId) => planOf(await locateStage(deps, stageId, signal)),
+    open: (stageId, body, orderer) => byStage(stageId, () => openPullRequest(deps, stageId, { body, orderer }, signal)),
 
     async refresh(stageId) {
-      await requirePullRequest(parts, stageId);
-      await watch.look(stageId);
+      await requirePullRequest(deps, stageId);
+      await watch.check(stageId);
     },
 
     async feedback(stageId) {

@@ -18,7 +18,7 @@ export async function changeStage(
 }
 
 /** Says something about the pull request in the transcript. */
-export async function tell(tx: Tx, stageId: StageId, text: string): Promise<void> {
+export async function notify(tx: Tx, stageId: StageId, text: string): Promise<void> {
   if ((await tx.sessions.find(stageId)) === null) return;
   await changeSession(tx, stageId, (change) =>
     addNotice(change, tx.now, { level: 'info', code: 'pull-request', text }),
@@ -39,14 +39,16 @@ export function isSame(a: PullRequest, b: PullRequest): boolean {
 }
 
 /** What is said in the transcript when a pull request has changed. */
-export function newsOf(before: PullRequest, now: PullRequest): string[] {
+export function updatesOf(before: PullRequest, now: PullRequest): string[] {
   const name = `Pull request #${now.number}`;
-  const news: string[] = [];
+  const updates: string[] = [];
   if (now.state === 'closed' && before.state !== 'closed')
-    news.push(`${name} was closed without being merged. The work stays on ${now.branch}.`);
+    updates.push(`${name} was closed without being merged. The work stays on ${now.branch}.`);
   if (now.checks === 'failing' && before.checks !== 'failing')
-    news.push(`Checks of ${name.toLowerCase()} fail${now.failing.length === 0 ? '' : `: ${now.failing.join(', ')}`}.`);
+    updates.push(
+      `Checks of ${name.toLowerCase()} fail${now.failing.length === 0 ? '' : `: ${now.failing.join(', ')}`}.`,
+    );
   if ((now.unresolved ?? 0) > (before.unresolved ?? 0))
-    news.push(`${name} has ${now.unresolved} unresolved review ${now.unresolved === 1 ? 'comment' : 'comments'}.`);
-  return news;
+    updates.push(`${name} has ${now.unresolved} unresolved review ${now.unresolved === 1 ? 'comment' : 'comments'}.`);
+  return updates;
 }

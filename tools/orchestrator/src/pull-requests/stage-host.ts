@@ -18,7 +18,7 @@ import type { FindParent } from './hosts/find-parent.ts';
 import { problemOf, Refusal } from './refusal.ts';
 import { compareUrl } from './remote-address.ts';
 
-export interface StageHostParts {
+export interface StageHostDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'planPush' | 'gitSettings'>;
   /** The user's environment. */
@@ -41,7 +41,7 @@ export interface StageOnHost {
 
 /** @throws Rejection `unknown_stage`; `no_session` if the stage never ran; `merge_refused` if its work is gone */
 export async function locateStage(
-  { store, worktrees, env, baseOf, findParent }: StageHostParts,
+  { store, worktrees, env, baseOf, findParent }: StageHostDeps,
   stageId: StageId,
   signal: AbortSignal,
 ): Promise<StageOnHost> {

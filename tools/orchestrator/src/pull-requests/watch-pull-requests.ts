@@ -1,35 +1,35 @@
 import { isOpenPullRequest, type Stage, type StageId } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
 import {
+  type CheckDeps,
+  type Checked,
+  checkPullRequest,
   isMergedUnsettled,
-  type Looked,
-  type LookParts,
-  lookAtPullRequest,
   settleMerged,
 } from './look-at-pull-request.ts';
 import { createPollTimes } from './poll-times.ts';
 
-export interface WatchParts extends LookParts {
+export interface WatchDeps extends CheckDeps {
   log: Logger;
-  edges: Pick<Edges, 'uptimeMs'>;
+  platform: Pick<Platform, 'uptimeMs'>;
   /** How long after a look the next one usually follows. */
   usualMs: number;
 }
 
 /** Asks the code hosts about open pull requests, gently: one after another, seldom while nothing happens. */
 export interface PullRequestWatch {
-  /** Asks at once. @throws as `lookAtPullRequest` */
-  look(stageId: StageId): Promise<Looked>;
+  /** Asks at once. @throws as `checkPullRequest` */
+  check(stageId: StageId): Promise<Checked>;
   stop(): Promise<void>;
 }
 
-export async function watchPullRequests(parts: WatchParts): Promise<PullRequestWatch> {
-  const { store, edges, usualMs } = parts;
-  const times = createPollTimes({ uptimeMs: edges.uptimeMs, usualMs });
-  const work = createBackground(parts);
+export async function watchPullRequests(deps: WatchDeps): Promise<PullRequestWatch> {
+  const { store, platform, usualMs } = deps;
+  const times = createPollTimes({ uptimeMs: platform.uptimeMs, usualMs });
+  const work = createBackground(deps);
   /** Stages whose pull request was merged while Claude worked. */
   const merged = new Set<StageId>();
   const [inTurn, settling] = [createKeyedMutex(), createKeyedMutex()];
@@ -46,19 +46,19 @@ export async function watchPullRequests(parts: WatchParts): Promise<PullRequestW
   }
 
   /** One at a time, so that a board with many stages does not flood the host. */
-  const ask = (stageId: StageId, isOrdered: boolean): Promise<Looked> =>
+  const ask = (stageId: StageId, isOrdered: boolean): Promise<Checked> =>
     inTurn('all', async () => {
-      let looked: Looked = 'failed';
+      let checked: Checked = 'failed';
       try {
-        looked = await lookAtPullRequest(parts, stageId, isOrdered, work.signal);
-        return looked;
+        checked = await checkPullRequest(deps, stageId, isOrdered, work.signal);
+        return checked;
       } finally {
-        times.asked(stageId, looked);
+        times.asked(stageId, checked);
         wake();
       }
     });
 
-  const settle = (stageId: StageId): Promise<void> => settling(stageId, () => settleMerged(parts, stageId));
+  const settle = (stageId: StageId): Promise<void> => settling(stageId, () => settleMerged(deps, stageId));
 
   function see({ id, pullRequest, merged: isMerged }: Pick<Stage, 'id' | 'pullRequest' | 'merged'>): void {
     if (isMergedUnsettled({ pullRequest })) {
@@ -77,10 +77,10 @@ export async function watchPullRequests(parts: WatchParts): Promise<PullRequestW
   });
   for (const stage of await store.read.stages.list()) see(stage);
   return {
-    async look(stageId) {
-      const looked = await ask(stageId, true);
+    async check(stageId) {
+      const checked = await ask(stageId, true);
       await settle(stageId);
-      return looked;
+      return checked;
     },
     async stop() {
       unlisten();
@@ -91,7 +91,7 @@ export async function watchPullRequests(parts: WatchParts): Promise<PullRequestW
 }
 
 /** Work that nobody waits for. What fails is logged. */
-function createBackground({ log }: Pick<WatchParts, 'log'>) {
+function createBackground({ log }: Pick<WatchDeps, 'log'>) {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   return {

@@ -6,7 +6,7 @@ import { notificationOf, settledNotificationOf, wholeInput } from './notificatio
 
 async function ask(fields: Parameters<typeof asked>[1]) {
   const session = await busyTestSession();
-  await session.tell(asked('r1', fields));
+  await session.emit(asked('r1', fields));
   const [request] = await session.pending();
   if (request === undefined) throw new Error('nothing is asked');
   return wholeInput(request);

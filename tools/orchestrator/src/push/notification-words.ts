@@ -3,7 +3,7 @@ import {
   announcementPath,
   byWhom,
   type Decision,
-  finishedWords,
+  finishedText,
   OUTCOME_VERBS,
   type PendingRequest,
   type PushActions,
@@ -16,9 +16,9 @@ import { requestKinds } from '../kinds/registry.ts';
 import type { AnnouncementRecord } from '../store/announcement-records.ts';
 
 /** As much as every platform shows of a notification's text without cutting it. */
-const LONGEST_ALLOWED = 60;
-const LONGEST_TITLE = 80;
-const LONGEST_BODY = 160;
+const MAX_ALLOWED_LENGTH = 60;
+const MAX_TITLE_LENGTH = 80;
+const MAX_BODY_LENGTH = 160;
 
 const cut = (text: string, longest: number): string =>
   text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
@@ -33,17 +33,17 @@ export function wholeInput({ kind, toolName, input, leavesSandbox }: PendingRequ
   const others = Object.keys(input).filter((name) => name !== 'command' && !WORDS_ONLY.has(name));
   if (typeof command !== 'string' || others.length > 0) return null;
   const isPlain = visibleText(command, 'command') === command && !/[\n\t]/.test(command) && command.trim() === command;
-  return isPlain && command !== '' && command.length <= LONGEST_ALLOWED ? command : null;
+  return isPlain && command !== '' && command.length <= MAX_ALLOWED_LENGTH ? command : null;
 }
 
 const ABOUT: Readonly<Record<Exclude<Signal, 'finished'>, string>> = { waiting: 'needs you', failed: 'failed' };
 
 function aboutOf(signal: Signal, stage: Stage | null): string {
   if (signal !== 'finished') return ABOUT[signal];
-  return stage === null ? 'finished' : finishedWords(stage);
+  return stage === null ? 'finished' : finishedText(stage);
 }
 
-interface Told {
+interface Reported {
   stage: Stage | null;
   /** Null if it is about no request, or the request is not open any more. */
   request: PendingRequest | null;
@@ -53,14 +53,14 @@ interface Told {
 }
 
 /** Returns what is pushed about an announcement that stands. */
-export function notificationOf(announcement: AnnouncementRecord, told: Told): PushMessage {
-  const { stage, request, settings, because } = told;
+export function notificationOf(announcement: AnnouncementRecord, reported: Reported): PushMessage {
+  const { stage, request, settings, because } = reported;
   const { key, signal, stageId, requestId } = announcement;
-  const name = cut(stage?.title ?? stageId, LONGEST_TITLE);
+  const name = cut(stage?.title ?? stageId, MAX_TITLE_LENGTH);
   const worktree = stage?.worktree?.path ?? null;
   const whole = request === null ? null : wholeInput(request);
   const asked = request === null ? '' : requestKinds[request.kind].describe(request, worktree);
-  const body = whole ?? visibleText(cut(asked === '' ? because : asked, LONGEST_BODY), 'prose');
+  const body = whole ?? visibleText(cut(asked === '' ? because : asked, MAX_BODY_LENGTH), 'prose');
   return {
     tag: key,
     signal,
@@ -102,7 +102,7 @@ export function settledNotificationOf(announcement: AnnouncementRecord, settled:
     actions: 'none',
     isSettled: true,
     body: '',
-    title: `${cut(stage?.title ?? stageId, LONGEST_TITLE)}: ${requestId === null ? fateOf(stage) : visibleText(answered, 'prose')}`,
+    title: `${cut(stage?.title ?? stageId, MAX_TITLE_LENGTH)}: ${requestId === null ? fateOf(stage) : visibleText(answered, 'prose')}`,
     path: announcementPath({ stageId, requestId: null }),
   };
 }

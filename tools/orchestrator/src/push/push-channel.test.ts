@@ -7,7 +7,7 @@ import { allow } from '../../test/support/test-answers.ts';
 import { asked, busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { startAnnouncer } from '../announcements/announcer.ts';
-import { createAttendance } from '../announcements/attendance.ts';
+import { createPresence } from '../announcements/attendance.ts';
 import { startDeliverer } from '../announcements/deliverer.ts';
 import { createLogins } from '../auth/logins.ts';
 import { createPushChannel } from './push-channel.ts';
@@ -20,9 +20,9 @@ afterEach(() => void vi.useRealTimers());
 /** Ada, logged in with a browser that is subscribed, and a busy session; a sender that the test plays. */
 async function setUp(start?: number) {
   const clocks = setClocks(start);
-  const test = await openTestStore(clocks.edges);
-  const { store, edges } = test;
-  const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: '', publicUrl: null });
+  const test = await openTestStore(clocks.platform);
+  const { store, platform } = test;
+  const logins = await createLogins({ store, platform, ownerName: 'Ada', tokenSha256: '', publicUrl: null });
   const sent: Parameters<PushSender['send']>[1][] = [];
   let result: PushResult = { kind: 'taken' };
   const sender: PushSender = {
@@ -31,8 +31,8 @@ async function setUp(start?: number) {
       return result;
     },
   };
-  const attendance = createAttendance(edges);
-  const devices = createPushDevices({ store, edges, sender, publicKey: (await loadPushKeys(store)).publicKey });
+  const presence = createPresence(platform);
+  const devices = createPushDevices({ store, platform, sender, publicKey: (await loadPushKeys(store)).publicKey });
   const logIn = async () => {
     const { secret } = await logins.redeem({ code: await logins.createCode(), ...newBrowser() });
     return logins.check({ kind: 'page', secret });
@@ -41,14 +41,14 @@ async function setUp(start?: number) {
   const { subscription } = createTestBrowser({ origin: 'https://push.example.com' });
   const device = await devices.add(login, subscription);
   const session = await busyTestSession({ title: 'Login form' }, test);
-  const channels = [createPushChannel({ store, edges, attendance, sender })];
-  const parts = { store, log: silent, channels };
+  const channels = [createPushChannel({ store, platform, presence, sender })];
+  const deps = { store, log: silent, channels };
   /** Announces and sends, as a running Callboard does. */
   const work = async () => {
-    const announcer = startAnnouncer({ ...parts, onQueued: () => undefined, lagMs: 0 });
+    const announcer = startAnnouncer({ ...deps, onQueued: () => undefined, lagMs: 0 });
     await announcer.drain();
     await announcer.stop();
-    const deliverer = startDeliverer({ ...parts, edges });
+    const deliverer = startDeliverer({ ...deps, platform });
     await deliverer.drain();
     await deliverer.stop();
   };
@@ -71,7 +71,7 @@ async function setUp(start?: number) {
     devices,
     device,
     subscription,
-    attendance,
+    presence,
     session,
     sent,
     work,
@@ -82,7 +82,7 @@ async function setUp(start?: number) {
 
 it('pushes a request with no more than Deny, and replaces it once it is answered', async () => {
   const { session, sent, work } = await setUp();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   await work();
   const tag = `request ${session.stageId} r1`;
@@ -108,7 +108,7 @@ it('pushes a request with no more than Deny, and replaces it once it is answered
 it('offers Allow only to who chose that, and only with the whole input', async () => {
   const { session, sent, work, choose } = await setUp();
   await choose({ allowFromNotification: true });
-  await session.tell(asked('r1'), asked('r2', { input: { command: `make ${'x'.repeat(300)}` } }));
+  await session.emit(asked('r1'), asked('r2', { input: { command: `make ${'x'.repeat(300)}` } }));
   await work();
   expect(sent.map(({ actions }) => actions).toSorted()).toEqual(['allow-or-deny', 'deny']);
 });
@@ -116,7 +116,7 @@ it('offers Allow only to who chose that, and only with the whole input', async (
 it('pushes nothing of a signal that is switched off', async () => {
   const { session, sent, work, choose } = await setUp();
   await choose({ waiting: { ...DEFAULT_ALERTS.waiting, notification: false } });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   expect(sent).toEqual([]);
 });
@@ -124,7 +124,7 @@ it('pushes nothing of a signal that is switched off', async () => {
 it('waits for the end of quiet hours, and tells only what still matters then', async () => {
   const { session, sent, work, choose, pass } = await setUp(Date.parse('2026-01-02T23:00:00.000Z'));
   await choose({ quiet: { from: '22:00', to: '07:00', days: [5], timeZone: 'UTC' } });
-  await session.tell(asked('r1'), asked('r2'));
+  await session.emit(asked('r1'), asked('r2'));
   await work();
   await allow(session, 'r1');
   await work();
@@ -135,20 +135,20 @@ it('waits for the end of quiet hours, and tells only what still matters then', a
 });
 
 it('tells nobody of a stage that they look at, and who has just left a minute later', async () => {
-  const { session, sent, work, pass, attendance } = await setUp();
-  attendance.tell('Ada', 'tab', session.stageId);
-  await session.tell(asked('r1'));
+  const { session, sent, work, pass, presence } = await setUp();
+  presence.notify('Ada', 'tab', session.stageId);
+  await session.emit(asked('r1'));
   await work();
   expect(sent).toEqual([]);
-  attendance.tell('Ada', 'tab', null);
+  presence.notify('Ada', 'tab', null);
   await pass(60_000);
   await work();
   expect(sent).toMatchObject([{ request: { requestId: 'r1' } }]);
-  attendance.tell('Ada', 'tab', session.stageId);
-  await session.tell(asked('r2'));
+  presence.notify('Ada', 'tab', session.stageId);
+  await session.emit(asked('r2'));
   await work();
   await pass(50_000);
-  attendance.tell('Ada', 'tab', session.stageId);
+  presence.notify('Ada', 'tab', session.stageId);
   await pass(11_000);
   await work();
   expect(sent).toHaveLength(1);
@@ -157,7 +157,7 @@ it('tells nobody of a stage that they look at, and who has just left a minute la
 it('forgets a browser that has unsubscribed, and says why a device is not reached', async () => {
   const { session, work, devices, login, device, answers, pass } = await setUp();
   answers({ kind: 'refused', error: 'push.example.com could not be reached: no route.' });
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   const { devices: own, current } = await devices.list(login);
   expect(own).toMatchObject([{ problem: { text: 'push.example.com could not be reached: no route.' }, sentAt: null }]);
@@ -187,7 +187,7 @@ it('keeps one subscription for each login, which ends with it, also while Callbo
   expect((await devices.list(other)).devices).toHaveLength(2);
   devices.stop(); // nobody hears that the login ends
   await logins.end(other.loginId ?? '', 'Ada');
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await work();
   expect(sent).toHaveLength(1);
   expect((await devices.list(login)).devices).toEqual([expect.objectContaining({ deviceId: again.deviceId })]);

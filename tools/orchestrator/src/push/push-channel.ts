@@ -1,27 +1,27 @@
 import { quietUntil, type StageId } from '@callboard/contract';
-import type { Attendance } from '../announcements/attendance.ts';
+import type { Presence } from '../announcements/attendance.ts';
 import type { Channel, Message, Outcome } from '../announcements/channel.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { AnnouncementRecord, PushDeviceRecord } from '../store/announcement-records.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import { notificationOf, settledNotificationOf } from './notification-words.ts';
 import type { PushSender } from './push-sender.ts';
 
-export interface PushChannelParts {
+export interface PushChannelDeps {
   store: Store;
-  edges: Pick<Edges, 'now'>;
-  attendance: Attendance;
+  platform: Pick<Platform, 'now'>;
+  presence: Presence;
   sender: PushSender;
 }
 
 /** Who looks at a stage is told after this time, unless they still look: they may just have left. */
-const LOOKED_MS = 60_000;
+const CHECKED_MS = 60_000;
 
 /**
  * Pushes announcements to the devices of the people who want to be notified of that signal. Quiet hours and who looks are judged when a
  * message is due, so that a message that waits for the morning is sent only if it still matters.
  */
-export function createPushChannel({ store, edges, attendance, sender }: PushChannelParts): Channel {
+export function createPushChannel({ store, platform, presence, sender }: PushChannelDeps): Channel {
   async function targets(tx: Tx, { signal }: AnnouncementRecord): Promise<{ target: string; dueAt: string }[]> {
     const found: { target: string; dueAt: string }[] = [];
     for (const { deviceId, person } of await tx.push.listDevices()) {
@@ -32,15 +32,15 @@ export function createPushChannel({ store, edges, attendance, sender }: PushChan
   }
 
   /** Why it is not to be sent now; null if it is. */
-  async function heldBack(announcement: AnnouncementRecord, { person }: PushDeviceRecord): Promise<Outcome | null> {
+  async function delayed(announcement: AnnouncementRecord, { person }: PushDeviceRecord): Promise<Outcome | null> {
     const { alerts } = await store.read.people.find(person);
-    const now = edges.now();
+    const now = platform.now();
     if (!alerts[announcement.signal].notification) return { kind: 'dropped', error: 'It was switched off meanwhile.' };
     const until = quietUntil(alerts.quiet, now);
     if (until !== null) return { kind: 'postponed', until };
-    if (!attendance.isLooking(person, announcement.stageId)) return null;
-    const toldAt = Date.parse(announcement.madeAt) + LOOKED_MS;
-    if (now.getTime() < toldAt) return { kind: 'postponed', until: new Date(toldAt) };
+    if (!presence.isLooking(person, announcement.stageId)) return null;
+    const notifiedAt = Date.parse(announcement.madeAt) + CHECKED_MS;
+    if (now.getTime() < notifiedAt) return { kind: 'postponed', until: new Date(notifiedAt) };
     return { kind: 'dropped', error: 'The person was looking at the stage.' };
   }
 
@@ -70,7 +70,7 @@ export function createPushChannel({ store, edges, attendance, sender }: PushChan
       const device = await store.read.push.findDevice(target);
       if (device === null) return { kind: 'dropped', error: 'The device has unsubscribed.' };
       if (!(await isLoggedIn(store.read, device.loginId))) return forget(target);
-      const held = phase === 'announced' ? await heldBack(announcement, device) : null;
+      const held = phase === 'announced' ? await delayed(announcement, device) : null;
       if (held !== null) return held;
       const message = await messageOf(announcement, phase, device.person);
       const result = await sender.send(device, message, signal);

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import { type CommandInput, type CommandReply, PushDevice, type PushMessage } from '@callboard/contract';
 import type { Authenticated } from '../auth/logins.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { PushDeviceRecord, PushKeys } from '../store/announcement-records.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -21,9 +21,9 @@ export interface PushDevices {
   stop(): void;
 }
 
-interface PushDevicesParts {
+interface PushDevicesDeps {
   store: Store;
-  edges: Pick<Edges, 'newId'>;
+  platform: Pick<Platform, 'newId'>;
   sender: PushSender;
   publicKey: string;
 }
@@ -40,15 +40,15 @@ export function makeKeys(): PushKeys {
 /** Returns the key pair of this Callboard, made at the first call. All subscriptions are bound to it. */
 export function loadPushKeys(store: Store): Promise<PushKeys> {
   return store.transact(async (tx) => {
-    const kept = await tx.push.keys();
-    if (kept !== null) return kept;
+    const saved = await tx.push.keys();
+    if (saved !== null) return saved;
     const made = makeKeys();
     await tx.push.saveKeys(made);
     return made;
   });
 }
 
-export function createPushDevices({ store, edges, sender, publicKey }: PushDevicesParts): PushDevices {
+export function createPushDevices({ store, platform, sender, publicKey }: PushDevicesDeps): PushDevices {
   const stopping = new AbortController();
 
   async function requireOwn({ actor }: Authenticated, deviceId: string): Promise<PushDeviceRecord> {
@@ -77,7 +77,7 @@ export function createPushDevices({ store, edges, sender, publicKey }: PushDevic
           throw new Rejection('page_only', 'Turn notifications on in the browser that is to show them.');
         await removeOf(tx, (device) => device.loginId === loginId);
         const device = {
-          deviceId: edges.newId(),
+          deviceId: platform.newId(),
           person: actor.name,
           loginId,
           subscription,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PushMessage, PushSubscriptionBody } from '@callboard/contract';
-import { foreignWords } from '../lib/foreign-words.ts';
+import { untrustedText } from '../lib/foreign-words.ts';
 import { type Posted, post } from '../lib/post.ts';
 import { isPublicAddress } from '../lib/public-address.ts';
 import type { PushKeys } from '../store/announcement-records.ts';
@@ -20,7 +20,7 @@ export interface PushSender {
   ): Promise<PushResult>;
 }
 
-interface PushSenderParts {
+interface PushSenderDeps {
   keys: PushKeys;
   /** Which addresses may be connected to: those of the internet, but in tests. */
   mayConnect?: (address: string) => boolean;
@@ -32,7 +32,7 @@ interface PushSenderParts {
 const TIME_LIMIT_MS = 20_000;
 /** For a browser that is off: a request of yesterday calls nobody. */
 const TTL_SECONDS = 24 * 3_600;
-const MOST_TOLD = 300;
+const MAX_REPORTED = 300;
 /** A page on this machine has no address that a push service could turn to. */
 const NO_CONTACT = 'mailto:callboard@example.com';
 
@@ -41,7 +41,7 @@ export function createPushSender({
   mayConnect = isPublicAddress,
   ca,
   timeLimitMs = TIME_LIMIT_MS,
-}: PushSenderParts): PushSender {
+}: PushSenderDeps): PushSender {
   const refuse = (address: string) => (mayConnect(address) ? null : NOT_PUBLIC);
 
   /** Encrypts and signs. Returns why that is impossible: a browser may have sent a key that is none. */
@@ -81,7 +81,7 @@ function resultOf(endpoint: string, posted: Posted): PushResult {
   const { status, text, afterMs } = posted;
   if (status >= 200 && status < 300) return { kind: 'taken' };
   if (status === 404 || status === 410) return { kind: 'gone' };
-  const said = foreignWords(text, MOST_TOLD);
+  const said = untrustedText(text, MAX_REPORTED);
   const error = `${new URL(endpoint).hostname} refused the message with status ${status}${said === '' ? '.' : `: ${said}`}`;
   return afterMs > 0 ? { kind: 'refused', error, afterMs } : { kind: 'refused', error };
 }

@@ -1,5 +1,5 @@
 import {
-  RECEIPT_WORDS,
+  RECEIPT_TEXTS,
   type Receipt,
   type ReceiptCall,
   type ReceiptReason,
@@ -17,13 +17,13 @@ const NAMED: readonly ReceiptReason[] = [
   'denied-by-claude-code',
 ];
 
-const LONGEST = 12_000;
+const MAX_LENGTH = 12_000;
 const NAMED_CALLS = 40;
 
 /** The receipt as Markdown, folded, for the text of a pull request or a git note; bounded. */
 export function receiptMarkdown(receipt: Receipt): string {
   const { total, totals, turns, others, gaps } = receipt;
-  const counts = receiptCounts(totals).map(({ count, words }) => `- ${count} ${words}`);
+  const counts = receiptCounts(totals).map(({ count, text }) => `- ${count} ${text}`);
   const rest = [
     ...turns.map(turnText).filter((text) => text !== ''),
     ...(others.length === 0
@@ -42,14 +42,14 @@ export function receiptMarkdown(receipt: Receipt): string {
 }
 
 function bounded(parts: readonly string[]): string {
-  const kept: string[] = [];
+  const saved: string[] = [];
   let size = 0;
   for (const part of parts) {
     size += part.length;
-    if (size > LONGEST) return [...kept, `... and ${parts.length - kept.length} more turns`].join('\n\n');
-    kept.push(part);
+    if (size > MAX_LENGTH) return [...saved, `... and ${parts.length - saved.length} more turns`].join('\n\n');
+    saved.push(part);
   }
-  return kept.join('\n\n');
+  return saved.join('\n\n');
 }
 
 function turnText({ number, message, by, calls }: ReceiptTurn): string {
@@ -68,12 +68,12 @@ function turnText({ number, message, by, calls }: ReceiptTurn): string {
 function callText(call: ReceiptCall): string {
   const { changed } = call;
   const who = changed?.hook == null ? 'a hook' : `the hook ${code(changed.hook)}`;
-  return `${whyText(call)}${changed === undefined ? '' : `; ${who} changed it from ${code(changed.from)}`}`;
+  return `${reasonText(call)}${changed === undefined ? '' : `; ${who} changed it from ${code(changed.from)}`}`;
 }
 
-function whyText({ asked, reason, by, detail }: ReceiptCall): string {
+function reasonText({ asked, reason, by, detail }: ReceiptCall): string {
   const how =
-    by === null || reason === 'rule' ? RECEIPT_WORDS[reason] : RECEIPT_WORDS[reason].replace('a person', plain(by));
+    by === null || reason === 'rule' ? RECEIPT_TEXTS[reason] : RECEIPT_TEXTS[reason].replace('a person', plain(by));
   if (reason !== 'rule' || detail === null)
     return `- ${code(asked)}: ${how}${detail === null ? '' : ` (${plain(detail)})`}`;
   return `- ${code(asked)}: ${how} (covered by ${code(detail)}${by === null ? '' : `, which ${plain(by)} gave`})`;

@@ -27,7 +27,7 @@ export interface ReceiptSources {
 type Use = Extract<TranscriptEntry, { kind: 'tool-use' }>;
 type Result = Extract<TranscriptEntry, { kind: 'tool-result' }>;
 
-const LONGEST_MESSAGE = 160;
+const MAX_MESSAGE_LENGTH = 160;
 
 /** Makes the receipt of a stage. Every tool call of the transcript is in it exactly once, also one that nothing is known about. */
 export function receiptOf({ stage, entries, decisions, rules }: ReceiptSources): Receipt {
@@ -87,7 +87,7 @@ function turnsOf(entries: readonly TranscriptEntry[], callOf: (use: Use) => Rece
   };
   for (const entry of entries) {
     if (entry.kind === 'user' && entry.parentToolUseId === null && hasEnded)
-      begin(entry.at, oneLine(entry.text, LONGEST_MESSAGE), entry.by);
+      begin(entry.at, oneLine(entry.text, MAX_MESSAGE_LENGTH), entry.by);
     if (entry.kind === 'turn-end') hasEnded = true;
     if (entry.kind !== 'tool-use' || seen.has(entry.toolUseId)) continue;
     seen.add(entry.toolUseId);
@@ -121,7 +121,7 @@ const PARTS = 'each part by a rule, or because it only reads';
 
 /** Why a call ran or did not: by the decision log first, then by what Claude Code tells, never by a guess. */
 function why({ decision, result, use, rules }: CallFacts): Why {
-  if (decision !== undefined && decision.outcome !== 'closed') return whyDecided(decision);
+  if (decision !== undefined && decision.outcome !== 'closed') return decidedReason(decision);
   if (decision !== undefined && (result === undefined || result.isError))
     return { reason: 'not-run', by: null, detail: decision.reason };
   if (result === undefined || result.stopped === 'before') return { reason: 'not-run', by: null, detail: null };
@@ -133,13 +133,13 @@ function why({ decision, result, use, rules }: CallFacts): Why {
   return { reason: BY_CLAUDE[ranBy], by: null, detail: ranBy === 'parts' ? PARTS : null };
 }
 
-function whyDecided({ outcome, by, reason, denial }: Decision): Why {
+function decidedReason({ outcome, by, reason, denial }: Decision): Why {
   if (outcome === 'allowed' || outcome === 'answered') return { reason: 'person', by, detail: reason };
   if (outcome === 'timed-out') return { reason: 'denied-by-time', by: null, detail: reason };
   if (denial === null) return { reason: 'denied-by-person', by, detail: reason };
   if (denial.isDeferred === true) return { reason: 'not-run', by: null, detail: 'a hook deferred it' };
   const source = denial.source === 'unknown' ? null : denial.source;
-  const detail = [source, denial.detail].filter((words) => words !== null).join(': ');
+  const detail = [source, denial.detail].filter((text) => text !== null).join(': ');
   return { reason: 'denied-by-claude-code', by: null, detail: detail === '' ? null : detail };
 }
 
@@ -165,8 +165,8 @@ function gapsOf(turns: readonly ReceiptTurn[], entries: readonly TranscriptEntry
     return without === 0 ? [] : [`Turn ${number}: ${what} no record of what let it run.`];
   });
   const lost = entries.flatMap((entry) => {
-    const words = entry.kind === 'notice' ? LOSSES[entry.code] : undefined;
-    return words === undefined ? [] : [`${words} (${entry.at}): tool calls in it have no record.`];
+    const text = entry.kind === 'notice' ? LOSSES[entry.code] : undefined;
+    return text === undefined ? [] : [`${text} (${entry.at}): tool calls in it have no record.`];
   });
   return [...unknown, ...lost];
 }

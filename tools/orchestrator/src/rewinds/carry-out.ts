@@ -5,13 +5,13 @@ import { abandon, finish } from '../domain/going-back.ts';
 import { addNotice } from '../domain/session-change.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { GoingBack } from '../store/going-back-records.ts';
+import type { Rewinding } from '../store/going-back-records.ts';
 import { summaryOf } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { RestorePlan, Worktrees } from '../worktrees/worktrees.ts';
-import { requirePlace } from './find-moment.ts';
+import { requireConversation } from './find-moment.ts';
 
-export interface CarryOutParts {
+export interface CarryOutDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'restore'>;
   log: Logger;
@@ -23,20 +23,20 @@ export interface CarryOutParts {
  * Does what is stored of going back, and stores the result. Repeating it after a crash is harmless.
  * @throws Rejection `cannot_go_back` if the files could not be set
  */
-export async function carryOut(parts: CarryOutParts, stageId: StageId): Promise<SessionSummary> {
-  const { worktree, session } = await requirePlace(parts.store, stageId);
+export async function carryOut(deps: CarryOutDeps, stageId: StageId): Promise<SessionSummary> {
+  const { worktree, session } = await requireConversation(deps.store, stageId);
   const { goingBack } = session;
   if (goingBack === null) return summaryOf(session);
   const { files } = goingBack;
-  const blocked = files === null ? [] : (await setFiles(parts, { stageId, worktree, files })).blocked;
+  const blocked = files === null ? [] : (await setFiles(deps, { stageId, worktree, files })).blocked;
   const done = { ...goingBack, blocked: blocked.map(({ path }) => path) };
-  return summaryOf(await parts.record((tx) => changeSession(tx, stageId, (change) => finish(tx, change, done))));
+  return summaryOf(await deps.record((tx) => changeSession(tx, stageId, (change) => finish(tx, change, done))));
 }
 
 interface SetFiles {
   stageId: StageId;
   worktree: Worktree;
-  files: NonNullable<GoingBack['files']>;
+  files: NonNullable<Rewinding['files']>;
 }
 
 /**
@@ -44,7 +44,7 @@ interface SetFiles {
  * @throws Rejection `cannot_go_back`, after the failure is stored
  */
 async function setFiles(
-  { record, worktrees, log }: CarryOutParts,
+  { record, worktrees, log }: CarryOutDeps,
   { stageId, worktree, files }: SetFiles,
 ): Promise<RestorePlan> {
   try {

@@ -10,10 +10,17 @@ import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { FORKING, findMoment, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
+import {
+  FORKING,
+  findMoment,
+  type Location,
+  type Moment,
+  type MomentDeps,
+  requireConversation,
+} from './find-moment.ts';
 
-export interface ForkParts extends MomentParts {
-  worktrees: Pick<Worktrees, 'keepTurn' | 'pinTurn' | 'requireCommit'>;
+export interface ForkDeps extends MomentDeps {
+  worktrees: Pick<Worktrees, 'snapshotTurn' | 'pinTurn' | 'requireCommit'>;
   stages: Pick<Stages, 'create'>;
 }
 
@@ -34,18 +41,18 @@ interface Start extends Pick<StageFork, 'conversationId' | 'until'> {
  *   without a message; `cannot_go_back` if conversation or files of that moment are not known
  */
 export const createForkStage =
-  (parts: ForkParts): ForkStage =>
+  (deps: ForkDeps): ForkStage =>
   async (stageId, { messageId, title, creationId }) => {
-    const { store, worktrees, stages } = parts;
+    const { store, worktrees, stages } = deps;
     const earlier = creationId === undefined ? null : await store.read.stages.findCreated(creationId);
     if (earlier !== null) return earlier;
-    const place = await requirePlace(store, stageId);
+    const place = await requireConversation(store, stageId);
     const { stage } = place;
-    const moment = messageId === undefined ? null : await findMoment(parts, place, { messageId, words: FORKING });
+    const moment = messageId === undefined ? null : await findMoment(deps, place, { messageId, text: FORKING });
     const row = messageId === undefined ? null : await store.read.outbox.findMessage(stageId, messageId);
     const { commit, files, ...conversation } = await (moment === null
-      ? present(parts, place)
-      : startOf(parts, place, moment));
+      ? present(deps, place)
+      : startOf(deps, place, moment));
     const fork: StageFork = { ...conversation, stageId, title: stage.title, messageId: messageId ?? null };
     const origin: WorktreeOrigin = { commit, tree: files, ref: null, isTaken: false };
     const { projectId, priority, permissionMode, model, effort, group, sandbox, base } = stage;
@@ -75,7 +82,11 @@ export const createForkStage =
     return made;
   };
 
-async function startOf({ worktrees }: ForkParts, { worktree }: Place, { files, conversation }: Moment): Promise<Start> {
+async function startOf(
+  { worktrees }: ForkDeps,
+  { worktree }: Location,
+  { files, conversation }: Moment,
+): Promise<Start> {
   if (typeof conversation === 'string') throw new Rejection('cannot_go_back', conversation);
   if (typeof files === 'string') throw new Rejection('cannot_go_back', files);
   const commit = await worktrees.requireCommit(worktree, files.head);
@@ -83,13 +94,13 @@ async function startOf({ worktrees }: ForkParts, { worktree }: Place, { files, c
   return { conversationId: at === null ? null : id, until: at, commit, files: files.target };
 }
 
-async function present({ worktrees }: ForkParts, { stage, worktree, session }: Place): Promise<Start> {
+async function present({ worktrees }: ForkDeps, { stage, worktree, session }: Location): Promise<Start> {
   requireNotInTerminal(session);
   if (isMidTurn(session.state) || session.turnRunning) {
     const text = `Claude is working on ${stage.id}. Stop it first, or fork from one of its messages.`;
     throw new Rejection('stage_running', text);
   }
-  const { commit: files } = await worktrees.keepTurn(worktree, { stageId: stage.id, name: 'fork' });
+  const { commit: files } = await worktrees.snapshotTurn(worktree, { stageId: stage.id, name: 'fork' });
   const { sessionId, forkOf } = session;
   const conversation =
     sessionId === null

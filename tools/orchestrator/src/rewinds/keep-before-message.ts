@@ -6,11 +6,11 @@ import type { Logger } from '../lib/logger.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { beginsTurn, isOfTurn, LOOK_BACK } from './find-moment.ts';
+import { beginsTurn, isOfTurn, LOOKBACK } from './find-moment.ts';
 
-export interface KeepBeforeParts {
+export interface SnapshotBeforeDeps {
   store: Store;
-  worktrees: Pick<Worktrees, 'keepTurn'>;
+  worktrees: Pick<Worktrees, 'snapshotTurn'>;
   log: Logger;
   /** How long a message waits for its files to be kept. */
   limitMs: number;
@@ -20,9 +20,14 @@ export interface KeepBeforeParts {
  * Keeps the files from before a message that begins a turn, before Claude gets it: unless they were kept since the turn before it, so
  * that every message can be gone back to. If they cannot be kept, the message is sent nevertheless, and its transcript says why.
  */
-export type KeepBeforeMessage = (row: OutboxRow, signal: AbortSignal) => Promise<void>;
+export type SnapshotBeforeMessage = (row: OutboxRow, signal: AbortSignal) => Promise<void>;
 
-export function createKeepBeforeMessage({ store, worktrees, log, limitMs }: KeepBeforeParts): KeepBeforeMessage {
+export function createSnapshotBeforeMessage({
+  store,
+  worktrees,
+  log,
+  limitMs,
+}: SnapshotBeforeDeps): SnapshotBeforeMessage {
   return async ({ stageId, wireId }, signal) => {
     try {
       const due = await findDue(store, stageId, wireId);
@@ -30,7 +35,7 @@ export function createKeepBeforeMessage({ store, worktrees, log, limitMs }: Keep
       const { worktree, session, place } = due;
       const limited = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
       try {
-        const { commit, tree } = await worktrees.keepTurn(worktree, { stageId, name: `before-${wireId}` }, limited);
+        const { commit, tree } = await worktrees.snapshotTurn(worktree, { stageId, name: `before-${wireId}` }, limited);
         const { sessionId: conversationId, phaseIndex, lastTurn } = session;
         await store.transact(
           (tx) =>
@@ -66,11 +71,11 @@ async function findDue({ read }: Store, stageId: StageId, wireId: string) {
   const mark = await read.turnMarks.newestBefore(stageId, message.index);
   const place = message.index - 1;
   const since = place - (mark?.place ?? 0);
-  const limit = Math.min(since, LOOK_BACK);
+  const limit = Math.min(since, LOOKBACK);
   const earlier =
     limit <= 0 ? [] : await read.transcript.page(stageId, { after: undefined, before: message.index, limit });
   if (!earlier.some(isOfTurn) || !beginsTurn(earlier)) return null;
   // It was given to a process before, which may have acted on it.
-  const later = await read.transcript.page(stageId, { after: message.index, before: undefined, limit: LOOK_BACK });
+  const later = await read.transcript.page(stageId, { after: message.index, before: undefined, limit: LOOKBACK });
   return later.some(isOfTurn) ? null : { worktree, session, place };
 }

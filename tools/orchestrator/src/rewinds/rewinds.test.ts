@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { createGitLab } from '../../test/support/repository.ts';
 import { begun, busyTestSession, read as consumed, turnEnded, up } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent } from '../../test/support/test-store.ts';
-import type { ConversationPlace } from '../claude/conversation-place.ts';
+import type { ConversationLocation } from '../claude/conversation-place.ts';
 import { changeSession } from '../domain/change-session.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { leaveToTerminal } from '../domain/terminal.ts';
@@ -15,8 +15,8 @@ import { createStages } from '../stages/stages.ts';
 import { retryUntilStored } from '../store/retry-until-stored.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createForkStage } from './fork-stage.ts';
-import { createKeepBeforeMessage, type KeepBeforeParts } from './keep-before-message.ts';
-import { createRewinds, type RewindsParts } from './rewinds.ts';
+import { createSnapshotBeforeMessage, type SnapshotBeforeDeps } from './keep-before-message.ts';
+import { createRewinds, type RewindsDeps } from './rewinds.ts';
 
 const CONVERSATION = 'conversation-1';
 
@@ -25,7 +25,7 @@ async function setUp() {
   const lab = await createGitLab();
   const path = await lab.repository('shop');
   const given = await openTestStore();
-  const { store, edges } = given;
+  const { store, platform } = given;
   const project = sampleProject({ path });
   await store.transact((tx) => tx.projects.save(project));
   const worktrees = createWorktrees({ dataDir: join(lab.folder, 'data'), env: lab.env });
@@ -37,8 +37,8 @@ async function setUp() {
   });
   const session = await busyTestSession({ worktree }, given);
   const file = (name: string) => join(worktree.path, name);
-  const places = new Map<string, ConversationPlace>();
-  const placeBefore = async (_id: string, messageId: string): Promise<ConversationPlace> =>
+  const places = new Map<string, ConversationLocation>();
+  const positionBefore = async (_id: string, messageId: string): Promise<ConversationLocation> =>
     places.get(messageId) ?? { kind: 'unknown' };
   const messages: MessageId[] = [];
 
@@ -50,10 +50,10 @@ async function setUp() {
     if (message?.kind !== 'user' || message.messageId === null) throw new Error('no turn runs');
     places.set(message.messageId, { kind: 'found', at: messages.length === 0 ? null : `line-${messages.length}` });
     messages.push(message.messageId);
-    await session.tell({ type: 'conversation', sessionId: CONVERSATION }, turnEnded());
+    await session.emit({ type: 'conversation', sessionId: CONVERSATION }, turnEnded());
     const { lastTurn, transcriptLength: place, phaseIndex } = await session.record();
     const at = lastTurn?.at ?? '';
-    const { commit, tree } = await worktrees.keepTurn(worktree, { stageId: session.stageId, name: at });
+    const { commit, tree } = await worktrees.snapshotTurn(worktree, { stageId: session.stageId, name: at });
     const mark = { at, tree, commit, place, conversationId: CONVERSATION, phaseIndex };
     await store.transact((tx) => tx.turnMarks.save(session.stageId, mark));
   }
@@ -62,9 +62,9 @@ async function setUp() {
     const id = await session.enqueue(text);
     if ((await session.record()).launchId === null) {
       await session.begin(id);
-      await session.tell(up());
+      await session.emit(up());
     }
-    await session.tell(consumed(id), begun(id));
+    await session.emit(consumed(id), begun(id));
     await endTurn(files);
   }
 
@@ -73,7 +73,7 @@ async function setUp() {
     return true;
   };
   /** Passes on each transaction of a result that `isFull` does not refuse. */
-  const create = (fields: Partial<RewindsParts['worktrees']> = {}, isFull = () => false) => {
+  const create = (fields: Partial<RewindsDeps['worktrees']> = {}, isFull = () => false) => {
     const transact: typeof store.transact = async (work, options) => {
       if (isFull()) throw new OperationalError('storage_failed', 'The disk is full.');
       return store.transact(work, options);
@@ -82,8 +82,8 @@ async function setUp() {
     return createRewinds({
       record: (work) => retryUntilStored(storing, work, { sync: 'now' }),
       store,
-      edges,
-      placeBefore,
+      platform,
+      positionBefore,
       endIfIdle,
       log: silent,
       worktrees: { ...worktrees, ...fields },
@@ -97,7 +97,7 @@ async function setUp() {
   const settingsOf = async () => ({ settings: { defaults: {} }, pipelines: [], problems: [], isAgreed: true });
   const pipelinesFor = async () => ({ pipelines: [], problems: [], isAgreed: true, at: null });
   const stages = createStages({ store, worktrees, settingsOf, pipelinesFor });
-  const forkStage = createForkStage({ store, worktrees, placeBefore, stages });
+  const forkStage = createForkStage({ store, worktrees, positionBefore, stages });
   return {
     ...session,
     session,
@@ -162,7 +162,7 @@ it('goes back with files and conversation, begins its next turn there, and undoe
 
   await create().rewind(stageId, go(1), 'Ann');
   await session.begin();
-  await session.tell(up());
+  await session.emit(up());
   await turn('Another second.', { 'a.txt': 'another\n' });
   expect((await record()).goneBack).toMatchObject([{ canUndo: false }]);
   await expect(create().undo(stageId, 'Ann')).rejects.toMatchObject({ code: 'cannot_go_back' });
@@ -194,9 +194,9 @@ it('refuses while Claude works, for a message within a turn, and without a snaps
     code: 'bad_request',
   });
   const id = await session.enqueue('Fourth.');
-  await session.tell(consumed(id), begun(id));
+  await session.emit(consumed(id), begun(id));
   await expect(both.rewind(stageId, go(1), 'Ann')).rejects.toMatchObject({ code: 'stage_running' });
-  await session.tell(turnEnded()); // not kept: the next turn follows at once
+  await session.emit(turnEnded()); // not kept: the next turn follows at once
   await turn('Fifth.', {});
   const fifth = messages.at(-1) ?? MessageId.parse('?');
   const { plan } = await both.rewind(stageId, { messageId: fifth, dryRun: true }, 'Ann');
@@ -217,21 +217,21 @@ it('refuses while Claude works, for a message within a turn, and without a snaps
 /** Sends a message right after a turn, before its files were marked, and plays the turn that it begins. */
 async function sendAtOnce(
   scene: Awaited<ReturnType<typeof setUp>>,
-  keepTurn: KeepBeforeParts['worktrees']['keepTurn'],
+  snapshotTurn: SnapshotBeforeDeps['worktrees']['snapshotTurn'],
 ) {
   const { store, session, stageId, file } = scene;
   await writeFile(file('a.txt'), 'by the turn before\n');
-  await session.tell({ type: 'conversation', sessionId: CONVERSATION }, turnEnded());
+  await session.emit({ type: 'conversation', sessionId: CONVERSATION }, turnEnded());
   const id = await session.enqueue('At once.');
-  const keep = createKeepBeforeMessage({ store, log: silent, limitMs: 60_000, worktrees: { keepTurn } });
+  const save = createSnapshotBeforeMessage({ store, log: silent, limitMs: 60_000, worktrees: { snapshotTurn } });
   const row = (await session.outbox()).find(({ wireId }) => wireId === id);
   if (row === undefined) throw new Error('the message was not delivered');
   const { signal } = new AbortController();
-  await keep(row, signal);
-  await keep(row, signal); // written again after a crash
-  await session.tell(consumed(id), begun(id));
+  await save(row, signal);
+  await save(row, signal); // written again after a crash
+  await session.emit(consumed(id), begun(id));
   await writeFile(file('a.txt'), 'by the new turn\n');
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   const messageId = MessageId.parse(id);
   return (await scene.create().rewind(stageId, { messageId, dryRun: true }, 'Ann')).plan;
 }
@@ -239,11 +239,11 @@ async function sendAtOnce(
 it('keeps the files before a message that comes at once, once', async () => {
   const scene = await setUp();
   let times = 0;
-  const keepTurn: typeof scene.worktrees.keepTurn = (...given) => {
+  const snapshotTurn: typeof scene.worktrees.snapshotTurn = (...given) => {
     times++;
-    return scene.worktrees.keepTurn(...given);
+    return scene.worktrees.snapshotTurn(...given);
   };
-  const plan = await sendAtOnce(scene, keepTurn);
+  const plan = await sendAtOnce(scene, snapshotTurn);
   expect(plan).toMatchObject({ filesProblem: null, files: { changes: [{ path: 'a.txt', status: 'modified' }] } });
   expect(times).toBe(1);
 });
@@ -266,21 +266,21 @@ it('stores that it went back once the store can write again', async () => {
 
 const never = () => new Promise<never>(() => undefined);
 const KILLED = {
-  'before the present files are kept': () => ({ keepTurn: never }),
-  'when the present files are kept': (real: RewindsParts['worktrees'], reached: () => void) => ({
-    keepTurn: async (...args: Parameters<typeof real.keepTurn>) => {
-      await real.keepTurn(...args);
+  'before the present files are kept': () => ({ snapshotTurn: never }),
+  'when the present files are kept': (real: RewindsDeps['worktrees'], reached: () => void) => ({
+    snapshotTurn: async (...args: Parameters<typeof real.snapshotTurn>) => {
+      await real.snapshotTurn(...args);
       reached();
       return never();
     },
   }),
-  'before the files are set': (_real: RewindsParts['worktrees'], reached: () => void) => ({
+  'before the files are set': (_real: RewindsDeps['worktrees'], reached: () => void) => ({
     restore: () => {
       reached();
       return never();
     },
   }),
-  'when the files are set': (real: RewindsParts['worktrees'], reached: () => void) => ({
+  'when the files are set': (real: RewindsDeps['worktrees'], reached: () => void) => ({
     restore: async (...args: Parameters<typeof real.restore>) => {
       await real.restore(...args);
       reached();

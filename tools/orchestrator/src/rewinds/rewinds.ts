@@ -10,22 +10,29 @@ import {
 } from '@callboard/contract';
 import { requireNoAwaitedTasks } from '../domain/background-tasks.ts';
 import { openChange, saveChange } from '../domain/change-session.ts';
-import { begin, requireNotGoingBack } from '../domain/going-back.ts';
+import { begin, requireNotRewinding } from '../domain/going-back.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
-import type { GoingBack } from '../store/going-back-records.ts';
+import type { Rewinding } from '../store/going-back-records.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
 import type { Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { type CarryOutParts, carryOut } from './carry-out.ts';
-import { findMoment, GOING_BACK, type Moment, type MomentParts, type Place, requirePlace } from './find-moment.ts';
+import { type CarryOutDeps, carryOut } from './carry-out.ts';
+import {
+  findMoment,
+  type Location,
+  type Moment,
+  type MomentDeps,
+  REWINDING,
+  requireConversation,
+} from './find-moment.ts';
 
-export interface RewindsParts extends MomentParts, CarryOutParts {
-  worktrees: Pick<Worktrees, 'planRestore' | 'restore' | 'keepTurn' | 'pinTurn' | 'commitsSince'>;
-  edges: Pick<Edges, 'newId'>;
+export interface RewindsDeps extends MomentDeps, CarryOutDeps {
+  worktrees: Pick<Worktrees, 'planRestore' | 'restore' | 'snapshotTurn' | 'pinTurn' | 'commitsSince'>;
+  platform: Pick<Platform, 'newId'>;
   /** Ends the process of an idle session. False: it got work meanwhile. */
   endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
 }
@@ -46,40 +53,40 @@ export interface Rewinds {
 
 const ENDED = 'Ended to go back to an earlier message. A message resumes the session.';
 
-export function createRewinds(parts: RewindsParts): Rewinds {
+export function createRewinds(deps: RewindsDeps): Rewinds {
   const exclusively = createKeyedMutex();
   return {
-    rewind: (stageId, body, actor) => exclusively(stageId, () => rewind(parts, stageId, body, actor)),
-    undo: (stageId, actor) => exclusively(stageId, () => undo(parts, stageId, actor)),
+    rewind: (stageId, body, actor) => exclusively(stageId, () => rewind(deps, stageId, body, actor)),
+    undo: (stageId, actor) => exclusively(stageId, () => undo(deps, stageId, actor)),
     settleInterrupted: async () => {
-      await settleSessions(parts);
-      await settleForks(parts);
+      await settleSessions(deps);
+      await settleForks(deps);
     },
   };
 }
 
 async function rewind(
-  parts: RewindsParts,
+  deps: RewindsDeps,
   stageId: StageId,
   body: RewindBody,
   actor: string,
 ): Promise<CommandReply<'rewind_session'>> {
-  const { store } = parts;
+  const { store } = deps;
   const { messageId, dryRun = false } = body;
-  await requireAtRest(store.read, stageId);
+  await requireIdle(store.read, stageId);
   const wants = wantsOf(body);
-  const place = await requirePlace(store, stageId);
-  const moment = await findMoment(parts, place, { messageId, words: GOING_BACK });
-  requireNotTakenBack(place.session, moment.message.index);
-  const plan = await planOf(parts, place, moment);
+  const place = await requireConversation(store, stageId);
+  const moment = await findMoment(deps, place, { messageId, text: REWINDING });
+  requireNotRewound(place.session, moment.message.index);
+  const plan = await planOf(deps, place, moment);
   if (dryRun) return { plan, session: summaryOf(place.session) };
   const { files, conversation } = moment;
   if (wants.files && typeof files === 'string') throw new Rejection('cannot_go_back', files);
   if (wants.conversation && typeof conversation === 'string') throw new Rejection('cannot_go_back', conversation);
-  await endProcess(parts, stageId);
-  const id = parts.edges.newId();
-  const kept = wants.files ? await keepPresent(parts, place, id) : null;
-  await storeIntent(parts, stageId, ({ transcriptLength: to }, at) => ({
+  await endProcess(deps, stageId);
+  const id = deps.platform.newId();
+  const kept = wants.files ? await retainPresent(deps, place, id) : null;
+  await storeIntent(deps, stageId, ({ transcriptLength: to }, at) => ({
     kind: 'rewind',
     entry: { id, messageId, at, by: actor, from: moment.message.index, to, ...wants, canUndo: true },
     by: actor,
@@ -87,40 +94,40 @@ async function rewind(
     conversation: !wants.conversation || typeof conversation === 'string' ? null : conversation.state,
     blocked: [],
   }));
-  return { plan, session: await carryOut(parts, stageId) };
+  return { plan, session: await carryOut(deps, stageId) };
 }
 
-async function undo(parts: RewindsParts, stageId: StageId, actor: string): Promise<SessionSummary> {
-  const place = await requirePlace(parts.store, stageId);
+async function undo(deps: RewindsDeps, stageId: StageId, actor: string): Promise<SessionSummary> {
+  const place = await requireConversation(deps.store, stageId);
   requireUndo(place.session);
-  await endProcess(parts, stageId);
-  const kept = place.session.undo?.files == null ? null : await keepPresent(parts, place, parts.edges.newId());
-  await storeIntent(parts, stageId, (record) => {
+  await endProcess(deps, stageId);
+  const kept = place.session.undo?.files == null ? null : await retainPresent(deps, place, deps.platform.newId());
+  await storeIntent(deps, stageId, (record) => {
     const { undo: before, entry } = requireUndo(record);
     const files = kept === null || before.files === null ? null : { target: before.files, kept };
     return { kind: 'undo', entry, by: actor, files, conversation: before.conversation, blocked: [] };
   });
-  return carryOut(parts, stageId);
+  return carryOut(deps, stageId);
 }
 
 /** Ends the process, so that nothing changes the files or the conversation meanwhile. */
-async function endProcess({ store, endIfIdle }: RewindsParts, stageId: StageId): Promise<void> {
-  const { launchId } = await requireAtRest(store.read, stageId);
+async function endProcess({ store, endIfIdle }: RewindsDeps, stageId: StageId): Promise<void> {
+  const { launchId } = await requireIdle(store.read, stageId);
   if (launchId !== null && !(await endIfIdle(stageId, ENDED))) throw running(stageId);
 }
 
-const keepPresent = async ({ worktrees }: RewindsParts, { stage, worktree }: Place, id: string): Promise<string> =>
-  (await worktrees.keepTurn(worktree, { stageId: stage.id, name: `before-${id}` })).commit;
+const retainPresent = async ({ worktrees }: RewindsDeps, { stage, worktree }: Location, id: string): Promise<string> =>
+  (await worktrees.snapshotTurn(worktree, { stageId: stage.id, name: `before-${id}` })).commit;
 
 /** Stores what is about to happen; on disk when it resolves. */
 const storeIntent = (
-  { store }: RewindsParts,
+  { store }: RewindsDeps,
   stageId: StageId,
-  make: (record: SessionRecord, now: string) => GoingBack,
+  make: (record: SessionRecord, now: string) => Rewinding,
 ): Promise<void> =>
   store.transact(
     async (tx) => {
-      const { launchId } = await requireAtRest(tx, stageId);
+      const { launchId } = await requireIdle(tx, stageId);
       if (launchId !== null) throw running(stageId);
       const change = await openChange(tx, stageId);
       begin(change, make(change.record, tx.now));
@@ -129,21 +136,21 @@ const storeIntent = (
     { sync: 'now' },
   );
 
-async function settleSessions(parts: RewindsParts): Promise<void> {
-  const { store, log } = parts;
+async function settleSessions(deps: RewindsDeps): Promise<void> {
+  const { store, log } = deps;
   // A start does not wait for a store that cannot write.
   const record = <T>(work: (tx: Tx) => Promise<T>) => store.transact(work, { sync: 'now' });
   for (const { stageId, goingBack } of await store.read.sessions.list()) {
     if (goingBack === null) continue;
     log.info({ stageId }, 'completing an interrupted going back');
-    await carryOut({ ...parts, record }, stageId).catch((error: unknown) =>
+    await carryOut({ ...deps, record }, stageId).catch((error: unknown) =>
       log.warn({ err: error, stageId }, 'going back failed'),
     );
   }
 }
 
 /** Keeps the files of forks that were not started: a crash may have come before. */
-async function settleForks({ store, worktrees, log }: RewindsParts): Promise<void> {
+async function settleForks({ store, worktrees, log }: RewindsDeps): Promise<void> {
   for (const { id, projectId, fork, origin } of await store.read.stages.list()) {
     if (fork === null || origin === null || origin.tree === null || origin.isTaken) continue;
     const project = await store.read.projects.find(projectId);
@@ -161,7 +168,7 @@ function wantsOf({ files, conversation }: RewindBody): { files: boolean; convers
   throw new Rejection('bad_request', 'Choose what to restore: files, conversation or both.');
 }
 
-function requireNotTakenBack({ goneBack }: SessionRecord, index: number): void {
+function requireNotRewound({ goneBack }: SessionRecord, index: number): void {
   if (!goneBack.some(({ conversation, from, to }) => conversation && from <= index && index <= to)) return;
   const text = 'This message was taken back. Undo that first, or fork a stage from it.';
   throw new Rejection('cannot_go_back', text);
@@ -171,7 +178,7 @@ const running = (stageId: StageId): Rejection =>
   new Rejection('stage_running', `Claude is working on ${stageId}. Stop it first, then go back.`);
 
 /** Returns the session if nothing works on the stage. */
-async function requireAtRest(tables: Tables, stageId: StageId): Promise<SessionRecord> {
+async function requireIdle(tables: Tables, stageId: StageId): Promise<SessionRecord> {
   const record = await tables.sessions.find(stageId);
   const stage = await tables.stages.find(stageId);
   if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
@@ -179,7 +186,7 @@ async function requireAtRest(tables: Tables, stageId: StageId): Promise<SessionR
     throw new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
   requireNoAlarm(record);
   requireNotInTerminal(record);
-  requireNotGoingBack(record);
+  requireNotRewinding(record);
   if (isChecking(record))
     throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
   if (isActive(record.state)) throw running(stageId);
@@ -196,8 +203,8 @@ function requireUndo({ stageId, undo, goneBack }: SessionRecord) {
 }
 
 async function planOf(
-  { store, worktrees }: RewindsParts,
-  { stage, worktree }: Place,
+  { store, worktrees }: RewindsDeps,
+  { stage, worktree }: Location,
   { message, files, conversation }: Moment,
 ): Promise<RewindPlan> {
   const restore = typeof files === 'string' ? null : await worktrees.planRestore(worktree, files);

@@ -4,13 +4,13 @@ import { expect, it } from 'vitest';
 import { type DeniedCall, denyCall, REQUEST, rulesOf } from '../../test/support/denied-call.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { changeSession } from '../domain/change-session.ts';
-import { keepRules } from '../domain/permission-rules.ts';
+import { saveRules } from '../domain/permission-rules.ts';
 import { SessionRecord } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import { createDenialRetries } from './denial-retries.ts';
 
 it.each(['settle', 'send'])('goes on at the next start after a kill before "%s", and sends once', async (at) => {
-  const { retry, resume, kill, sent, store, stageId, edges } = await denyCall('Bash', { command: 'npm test' });
+  const { retry, resume, kill, sent, store, stageId, platform } = await denyCall('Bash', { command: 'npm test' });
   kill(at);
   await expect(retry()).rejects.toThrow('killed');
   expect(sent).toEqual([]);
@@ -24,7 +24,7 @@ it.each(['settle', 'send'])('goes on at the next start after a kill before "%s",
   await expect(retry()).rejects.toMatchObject({ code: 'already_settled' });
   const decision = await store.read.requests.findDecision(stageId, REQUEST);
   expect(decision).toMatchObject({ settlement: { how: 'retried', by: 'Ada' } });
-  expect(await rulesOf({ store, stageId, edges })).toHaveLength(1);
+  expect(await rulesOf({ store, stageId, platform })).toHaveLength(1);
 });
 
 /** What may happen between a press that was stored and the next start. */
@@ -71,7 +71,7 @@ const MEANWHILE: readonly [string, string, (test: DeniedCall) => Promise<void>][
   ],
 ];
 
-it.each(MEANWHILE)('sends nothing at the next start if %s since, and says so', async (_, words, happen) => {
+it.each(MEANWHILE)('sends nothing at the next start if %s since, and says so', async (_, text, happen) => {
   const test = await denyCall('Bash', { command: 'npm test' });
   test.kill('send');
   await expect(test.retry()).rejects.toThrow('killed');
@@ -82,7 +82,7 @@ it.each(MEANWHILE)('sends nothing at the next start if %s since, and says so', a
   expect(await test.store.read.rules.listRetries()).toEqual([]);
   const [notice] = await test.notices();
   expect(notice).toContain('Ada allowed the denied call Bash npm test, but Claude was not told to try again');
-  expect(notice).toContain(words);
+  expect(notice).toContain(text);
   expect((await test.store.read.requests.findDecision(test.stageId, REQUEST))?.settlement).toBeNull();
   await test.resume();
   expect(await test.notices()).toHaveLength(1);
@@ -90,14 +90,14 @@ it.each(MEANWHILE)('sends nothing at the next start if %s since, and says so', a
 
 it('refuses a press that does not hold any more once running sessions have the rules', async () => {
   const test = await denyCall('Bash', { command: 'npm test' });
-  const { store, edges, stageId } = test;
+  const { store, platform, stageId } = test;
   const settle = async () => {
     for (const rule of await rulesOf(test))
       await store.transact((tx) => tx.rules.save({ ...rule, endedAt: tx.now, endedBy: 'Bo' }));
   };
   const sendText = () => Promise.reject(new Error('sent'));
-  const parts = { store, edges, log: silent, settle, sendText, requireResumable: () => Promise.resolve() };
-  const pressed = createDenialRetries(parts).retry(stageId, REQUEST, 'Ada');
+  const deps = { store, platform, log: silent, settle, sendText, requireResumable: () => Promise.resolve() };
+  const pressed = createDenialRetries(deps).retry(stageId, REQUEST, 'Ada');
   await expect(pressed).rejects.toMatchObject({
     code: 'cannot_allow',
     message: expect.stringContaining('was removed'),
@@ -135,14 +135,14 @@ it.each([
   const { store, stageId, retry } = test;
   await store.transact(async (tx) => {
     const granted = [{ kind: 'allow', rule: 'Bash(npm test)' } as const];
-    await keepRules(tx, await requireStage(tx, stageId), { scope: 'stage', granted, by: 'Bo', expiresAt });
+    await saveRules(tx, await requireStage(tx, stageId), { scope: 'stage', granted, by: 'Bo', expiresAt });
   });
   expect((await retry()).rules).toMatchObject([{ by: 'Bo', expiresAt }]);
   expect(await rulesOf(test)).toMatchObject([{ by: 'Bo', expiresAt }]);
 });
 
 it('sends once where two people press at the same moment, or somebody presses again after a kill', async () => {
-  const { retry, kill, sent, store, stageId, edges } = await denyCall('Bash', { command: 'npm test' });
+  const { retry, kill, sent, store, stageId, platform } = await denyCall('Bash', { command: 'npm test' });
   kill('settle');
   await expect(retry()).rejects.toThrow('killed');
   kill('');
@@ -150,6 +150,6 @@ it('sends once where two people press at the same moment, or somebody presses ag
   expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   expect(results.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'already_settled' } });
   expect(sent).toHaveLength(1);
-  expect(await rulesOf({ store, stageId, edges })).toHaveLength(1);
+  expect(await rulesOf({ store, stageId, platform })).toHaveLength(1);
   expect(await store.read.rules.listRetries()).toEqual([]);
 });

@@ -12,7 +12,7 @@ import type {
 } from '@callboard/contract';
 import { exactRules } from '../agent/exact-rules.ts';
 import { changeSession } from '../domain/change-session.ts';
-import { keepRules } from '../domain/permission-rules.ts';
+import { saveRules } from '../domain/permission-rules.ts';
 import { updateDecision } from '../domain/requests.ts';
 import { addNotice, type Notice } from '../domain/session-change.ts';
 import { inputBlock } from '../kinds/shared/tool-call.ts';
@@ -26,7 +26,7 @@ import { allowRules } from './rehearse.ts';
 /** Calls that Claude Code denied itself, which a person may allow after all. */
 export interface DenialRetries {
   /** Tells whether a denied call can be allowed, and by which rules. @throws Rejection `unknown_request`, `not_denied` */
-  look(stageId: StageId, requestId: RequestId): Promise<DenialRetry>;
+  check(stageId: StageId, requestId: RequestId): Promise<DenialRetry>;
   /**
    * Allows exactly that call in this stage for an hour, and sends Claude a message to make it again, once Claude's turn is over. The
    * press is stored before anything else happens: after a crash the next start goes on from there. A call is sent once, and only
@@ -41,9 +41,9 @@ export interface DenialRetries {
   resume(): Promise<void>;
 }
 
-interface DenialRetryParts {
+interface DenialRetryDeps {
   store: Store;
-  edges: { now(): Date };
+  platform: { now(): Date };
   log: Logger;
   /** Resolves once running sessions have the rules as they are now. */
   settle: () => Promise<void>;
@@ -54,14 +54,14 @@ interface DenialRetryParts {
 /** How long the allowance holds: Claude may have to do something else first. */
 const HOLDS_MS = 3_600_000;
 
-export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
-  const { store, edges, log, settle } = parts;
+export function createDenialRetries(deps: DenialRetryDeps): DenialRetries {
+  const { store, platform, log, settle } = deps;
 
   async function inspect(stageId: StageId, requestId: RequestId): Promise<DenialRetry & Denied> {
     const decision = await requireDenied(store, stageId, requestId);
     const call = await store.read.transcript.findCall(stageId, decision.toolUseId);
     const known =
-      (await whyNotIn(store.read, stageId)) ?? whyNotBy(decision.denial) ?? (call === null ? NO_CALL : null);
+      (await notInReason(store.read, stageId)) ?? notByReason(decision.denial) ?? (call === null ? NO_CALL : null);
     const rules = known !== null || call === null ? [] : denialRules(decision.toolName, call.input);
     return { decision, call, rules, whyNot: known ?? (rules.length === 0 ? noRuleFor(decision.toolName) : null) };
   }
@@ -70,20 +70,20 @@ export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
    * Tells Claude, unless that was done, or the call is not allowed any more. Running sessions must have the rules, so that the call is not
    * denied again. @returns null if it was done
    */
-  async function tell({ stageId, requestId }: DenialRetryIntent): Promise<Told | null> {
+  async function report({ stageId, requestId }: DenialRetryIntent): Promise<Reported | null> {
     const { toolUseId } = await requireDenied(store, stageId, requestId);
     const call = await store.read.transcript.findCall(stageId, toolUseId);
     return store.transact(async (tx) => {
       const decision = await tx.requests.findDecision(stageId, requestId);
       const intent = await tx.rules.removeRetry(stageId, requestId);
       if (decision === null || intent === null) return null;
-      const whyNot = (await whyNotIn(tx, stageId)) ?? (await whyNotStill(tx, decision, call));
+      const whyNot = (await notInReason(tx, stageId)) ?? (await notStillReason(tx, decision, call));
       if (whyNot !== null) {
         await notify(tx, stageId, notSent(decision, intent, whyNot));
         return { whyNot };
       }
       await updateDecision(tx, { ...decision, settlement: { how: 'retried', by: intent.actor, at: tx.now } });
-      return { message: await parts.sendText(tx, stageId, retryText(decision, call), intent.actor) };
+      return { message: await deps.sendText(tx, stageId, retryText(decision, call), intent.actor) };
     });
   }
 
@@ -96,31 +96,29 @@ export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
   }
 
   return {
-    async look(stageId, requestId) {
+    async check(stageId, requestId) {
       const { decision, rules, whyNot } = await inspect(stageId, requestId);
-      return decision.settlement === null
-        ? { rules, whyNot }
-        : { rules: [], whyNot: settledWords(decision.settlement) };
+      return decision.settlement === null ? { rules, whyNot } : { rules: [], whyNot: settledText(decision.settlement) };
     },
     async retry(stageId, requestId, actor) {
       const { decision, rules, whyNot } = await inspect(stageId, requestId);
       requireUnsettled(decision);
       if (whyNot !== null) throw new Rejection('cannot_allow', whyNot);
-      await parts.requireResumable(stageId);
-      const kept = await store.transact(async (tx) => {
+      await deps.requireResumable(stageId);
+      const saved = await store.transact(async (tx) => {
         const now = await tx.requests.findDecision(stageId, requestId);
         if (now !== null) requireUnsettled(now);
         await tx.rules.addRetry({ stageId, requestId, actor });
-        const expiresAt = new Date(edges.now().getTime() + HOLDS_MS).toISOString();
+        const expiresAt = new Date(platform.now().getTime() + HOLDS_MS).toISOString();
         const granted = rules.map((rule) => ({ kind: 'allow', rule }) as const);
-        return keepRules(tx, await requireStage(tx, stageId), { scope: 'stage', granted, by: actor, expiresAt });
+        return saveRules(tx, await requireStage(tx, stageId), { scope: 'stage', granted, by: actor, expiresAt });
       });
       await settle();
-      const told = await tell({ stageId, requestId, actor });
-      if (told !== null && 'message' in told) return { rules: kept, message: told.message };
-      if (told !== null) throw new Rejection('cannot_allow', told.whyNot);
+      const reported = await report({ stageId, requestId, actor });
+      if (reported !== null && 'message' in reported) return { rules: saved, message: reported.message };
+      if (reported !== null) throw new Rejection('cannot_allow', reported.whyNot);
       requireUnsettled(await requireDenied(store, stageId, requestId)); // another press was quicker
-      throw new Rejection('cannot_allow', (await whyNotIn(store.read, stageId)) ?? ENDED); // and did not hold either
+      throw new Rejection('cannot_allow', (await notInReason(store.read, stageId)) ?? ENDED); // and did not hold either
     },
     async resume() {
       const intents = await store.read.rules.listRetries();
@@ -128,7 +126,7 @@ export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
       await settle();
       for (const intent of intents) {
         try {
-          await tell(intent);
+          await report(intent);
         } catch (error) {
           log.error({ err: error, ...intent }, 'telling Claude of an allowed call failed');
           await reportStuck(intent).catch((err: unknown) => log.error({ err }, 'reporting that failed as well'));
@@ -139,10 +137,10 @@ export function createDenialRetries(parts: DenialRetryParts): DenialRetries {
 }
 
 /** What became of an allowed call: Claude was sent a message, or the reason why not. */
-type Told = { message: SendMessageReply } | { whyNot: string };
+type Reported = { message: SendMessageReply } | { whyNot: string };
 
 /** Why no denied call of a stage can be made again now; null if it can. */
-async function whyNotIn(tables: Pick<Tables, 'stages' | 'sessions'>, stageId: StageId): Promise<string | null> {
+async function notInReason(tables: Pick<Tables, 'stages' | 'sessions'>, stageId: StageId): Promise<string | null> {
   const { completedAt } = await requireStage(tables, stageId);
   if (completedAt !== null) return 'The stage is done. Reopen it, then allow the call.';
   const session = await tables.sessions.find(stageId);
@@ -153,7 +151,7 @@ async function whyNotIn(tables: Pick<Tables, 'stages' | 'sessions'>, stageId: St
 }
 
 /** Why a call that was allowed is not allowed any more; null if it is. */
-async function whyNotStill(tx: Tx, { stageId, toolName }: Decision, call: Call | null): Promise<string | null> {
+async function notStillReason(tx: Tx, { stageId, toolName }: Decision, call: Call | null): Promise<string | null> {
   const { projectId } = await requireStage(tx, stageId);
   const applying = new Set(allowRules(await tx.rules.listFor(projectId, stageId, tx.now)));
   const rules = call === null ? [] : denialRules(toolName, call.input);
@@ -163,10 +161,10 @@ async function whyNotStill(tx: Tx, { stageId, toolName }: Decision, call: Call |
 const notify = (tx: Tx, stageId: StageId, notice: Notice): Promise<unknown> =>
   changeSession(tx, stageId, (change) => addNotice(change, tx.now, notice));
 
-const notSent = ({ asked }: Decision, { actor }: DenialRetryIntent, whyNot: string): Notice => ({
+const notSent = ({ asked }: Decision, { actor }: DenialRetryIntent, refusalReason: string): Notice => ({
   level: 'warning',
   code: 'denial-not-retried',
-  text: `${actor} allowed the denied call ${asked}, but Claude was not told to try again, and will not be. ${whyNot}`,
+  text: `${actor} allowed the denied call ${asked}, but Claude was not told to try again, and will not be. ${refusalReason}`,
 });
 
 const notYetSent = ({ asked }: Decision, actor: string): Notice => ({
@@ -202,10 +200,10 @@ async function requireDenied(store: Store, stageId: StageId, requestId: RequestI
 function requireUnsettled(decision: Decision): void {
   const { settlement } = decision;
   if (settlement === null) return;
-  throw new Rejection('already_settled', settledWords(settlement), { decision });
+  throw new Rejection('already_settled', settledText(settlement), { decision });
 }
 
-const settledWords = ({ by, at }: Settlement): string => `${by} allowed this already at ${at}; nothing was done now.`;
+const settledText = ({ by, at }: Settlement): string => `${by} allowed this already at ${at}; nothing was done now.`;
 
 const NO_CALL = 'The call itself is not in the transcript, so it is unknown what would be allowed.';
 const ENDED =
@@ -222,7 +220,7 @@ function noRuleFor(toolName: string): string {
 }
 
 /** Why an allowance cannot help against what denied a call; null if it can. */
-function whyNotBy(denial: Denial): string | null {
+function notByReason(denial: Denial): string | null {
   const { source, detail, isDeferred } = denial;
   if (isDeferred === true)
     return 'A hook deferred the call, and would again. Change the hook in its settings, then tell Claude to try again.';

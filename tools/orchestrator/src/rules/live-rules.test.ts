@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 
 async function setUp() {
   const clock = setClocks();
-  const test = await openTestStore(clock.edges);
+  const test = await openTestStore(clock.platform);
   const session = await busyTestSession({}, test);
   const [launch] = await test.store.read.launches.listOf(session.stageId);
   if (launch === undefined) throw new Error('no launch');
@@ -41,7 +41,7 @@ async function setUp() {
   const refuse = (error: Error | null) => {
     failure = error;
   };
-  const inAMinute = () => new Date(clock.edges.now().getTime() + MINUTE_MS).toISOString();
+  const inAMinute = () => new Date(clock.platform.now().getTime() + MINUTE_MS).toISOString();
   return { ...test, clock, session, told, start, live, rules, refuse, inAMinute, scope: { projectId } };
 }
 

@@ -1,19 +1,19 @@
 import type { PermissionRule } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { changeSession } from '../domain/change-session.ts';
-import { tellRules } from '../domain/permission-rules.ts';
+import { notifyRules } from '../domain/permission-rules.ts';
 import { addNotice } from '../domain/session-change.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { ProtocolError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { SessionExecutor } from '../sessions/executor/session-executor.ts';
 import type { Store } from '../store/store.ts';
 import { allowRules } from './rehearse.ts';
 
-interface LiveRulesParts {
+interface LiveRulesDeps {
   store: Store;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   log: Logger;
   running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
 }
@@ -31,7 +31,7 @@ interface Overlay {
   ask: string[];
 }
 
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** How long Claude Code may take to take over rules. */
 const CONFIRMATION_MS = 10_000;
 /** How long somebody waits for that at most: the rules are stored either way. */
@@ -41,18 +41,18 @@ const SETTLE_MS = 2_000;
  * The store is the truth: what a process must be told follows from the rules and the time of its launch alone, so a pass that is
  * repeated after a crash tells the same.
  */
-export function startLiveRules({ store, edges, log, running }: LiveRulesParts): LiveRules {
+export function startLiveRules({ store, platform, log, running }: LiveRulesDeps): LiveRules {
   /** By launch: what its process was told. */
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   let nextEnd: string | null = '';
-  const now = () => edges.now().toISOString();
+  const now = () => platform.now().toISOString();
 
   async function pass(): Promise<void> {
     await endExpired();
     const executors = [...running()];
     const living = new Set(executors.map(({ launch }) => String(launch.id)));
-    for (const id of told.keys()) if (!living.has(id)) told.delete(id);
-    await Promise.all(executors.map(tell));
+    for (const id of reported.keys()) if (!living.has(id)) reported.delete(id);
+    await Promise.all(executors.map(notify));
   }
 
   async function endExpired(): Promise<void> {
@@ -68,11 +68,11 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
         const isStillDue = rule?.endedAt === null && rule.expiresAt !== null && rule.expiresAt <= at;
         if (isStillDue) await tx.rules.save({ ...rule, endedAt: rule.expiresAt });
       }
-      for (const projectId of new Set(due.map((rule) => rule.projectId))) await tellRules(tx, projectId);
+      for (const projectId of new Set(due.map((rule) => rule.projectId))) await notifyRules(tx, projectId);
     });
   }
 
-  async function tell(executor: Pick<SessionExecutor, 'launch' | 'request'>): Promise<void> {
+  async function notify(executor: Pick<SessionExecutor, 'launch' | 'request'>): Promise<void> {
     const { id, stageId, createdAt } = executor.launch;
     const stage = await store.read.stages.find(stageId);
     if (stage === null) return;
@@ -80,7 +80,7 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
     const overlay = overlayOf(rules, createdAt, now());
     const wanted = JSON.stringify(overlay);
     const isNew = overlay.allow.length > 0 || overlay.ask.length > 0;
-    if (told.get(id) === wanted || (!told.has(id) && !isNew)) return void told.set(id, wanted);
+    if (reported.get(id) === wanted || (!reported.has(id) && !isNew)) return void reported.set(id, wanted);
     const settings = { permissions: overlay };
     try {
       await executor.request({ subtype: 'apply_flag_settings', settings }, AbortSignal.timeout(CONFIRMATION_MS));
@@ -89,24 +89,24 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
         log.debug({ err: error, stageId }, 'telling a session its rules failed');
         return; // its process is gone, or is told again with the next look
       }
-      await store.transact((tx) => changeSession(tx, stageId, (change) => addNotice(change, tx.now, NOT_TOLD)));
+      await store.transact((tx) => changeSession(tx, stageId, (change) => addNotice(change, tx.now, NOT_REPORTED)));
     }
-    told.set(id, wanted);
+    reported.set(id, wanted);
   }
 
-  const worker = createNudgedWorker(pass, (error) => log.error({ err: error }, 'keeping rules up to date failed'));
+  const worker = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'keeping rules up to date failed'));
   const unlisten = store.onEvent(({ type }) => {
-    if (type === 'rules-updated') worker.nudge();
+    if (type === 'rules-updated') worker.schedule();
   });
-  const unlistenEpoch = store.onEpoch(worker.nudge);
+  const unlistenEpoch = store.onEpoch(worker.schedule);
   const isDue = () =>
-    (nextEnd !== null && nextEnd <= now()) || [...running()].some(({ launch }) => !told.has(String(launch.id)));
+    (nextEnd !== null && nextEnd <= now()) || [...running()].some(({ launch }) => !reported.has(String(launch.id)));
   const timer = setInterval(() => {
-    if (isDue()) worker.nudge();
-  }, LOOK_MS).unref();
+    if (isDue()) worker.schedule();
+  }, CHECK_INTERVAL_MS).unref();
   return {
     async settle() {
-      worker.nudge();
+      worker.schedule();
       await settlesWithin(worker.drain(), SETTLE_MS);
     },
     async stop() {
@@ -118,7 +118,7 @@ export function startLiveRules({ store, edges, log, running }: LiveRulesParts): 
   };
 }
 
-const NOT_TOLD = {
+const NOT_REPORTED = {
   level: 'warning',
   code: 'rules-not-told',
   text: 'Rules have changed, but this Claude Code did not pick up the change. It takes effect in this session once its process ends: stop the stage and send a message.',

@@ -1,11 +1,11 @@
-import type { PermissionRule, ProjectId, Rehearsal, StageId } from '@callboard/contract';
+import type { DryRun, PermissionRule, ProjectId, StageId } from '@callboard/contract';
 import { RULE } from '../agent/rule-covers.ts';
 import { ruleMatch } from '../agent/rule-match.ts';
-import { createBreath } from '../lib/breath.ts';
+import { createYield } from '../lib/breath.ts';
 import type { AnsweredCall } from '../store/ports/requests-table.ts';
 import type { Tables } from '../store/store.ts';
 
-interface Rehearsed {
+interface DryRunResult {
   rule: string;
   projectId: ProjectId;
   /** Undefined for the whole project. */
@@ -16,7 +16,7 @@ interface Rehearsed {
 
 /** How many requests are read at once, and how many in all, the newest first. */
 const SLICE = 1_000;
-const MOST = 100_000;
+const MAX = 100_000;
 /** How many denials are listed. */
 const LISTED = 100;
 
@@ -30,17 +30,17 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
  * Plays a rule against the decision log. What it counts as answered, the rule would surely have answered (see `ruleMatch`).
  * Reads in slices and lets others work in between.
  */
-export async function rehearse(read: Pick<Tables, 'requests'>, rehearsed: Rehearsed): Promise<Rehearsal> {
-  const { projectId, stageId, rule } = rehearsed;
-  const breath = createBreath();
+export async function dryRun(read: Pick<Tables, 'requests'>, dryRunResult: DryRunResult): Promise<DryRun> {
+  const { projectId, stageId, rule } = dryRunResult;
+  const yieldToEventLoop = createYield();
   const newest = await read.requests.newestOrdinal();
-  const end = Math.max(0, newest - MOST);
-  const result: Rehearsal = emptyRehearsal();
+  const end = Math.max(0, newest - MAX);
+  const result: DryRun = emptyDryRun();
   let oldest: string | null = null;
   const tools = toolsOf(rule);
   const text = textOf(rule);
   for (let to = newest; to > end; to -= SLICE) {
-    await breath();
+    await yieldToEventLoop();
     const range = { projectId, stageId, from: Math.max(end + 1, to - SLICE + 1), to };
     const counted = await read.requests.countAnswered(range);
     if (counted.count === 0) continue;
@@ -48,15 +48,15 @@ export async function rehearse(read: Pick<Tables, 'requests'>, rehearsed: Rehear
     oldest = counted.oldest ?? oldest;
     for (const toolName of tools) {
       for (const call of await read.requests.answeredCalls({ ...range, toolName, text })) {
-        await breath();
-        count(result, call, rehearsed);
+        await yieldToEventLoop();
+        count(result, call, dryRunResult);
       }
     }
   }
   return { ...result, since: end > 0 ? oldest : null };
 }
 
-const emptyRehearsal = (): Rehearsal => ({
+const emptyDryRun = (): DryRun => ({
   waits: 0,
   answered: 0,
   waitedMs: 0,
@@ -78,7 +78,7 @@ function textOf(rule: string): string | undefined {
   return literal ? JSON.stringify(literal).slice(1, -1) : undefined;
 }
 
-function count(result: Rehearsal, call: AnsweredCall, { rule, others }: Rehearsed): void {
+function count(result: DryRun, call: AnsweredCall, { rule, others }: DryRunResult): void {
   if (call.isBarred) return;
   const found = ruleMatch(rule, call, others);
   if (found === 'no') return;

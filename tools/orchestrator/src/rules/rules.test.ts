@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { ProjectId, type RequestId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { addAnswered, answerAll, DENIED, times } from '../../test/support/answered-calls.ts';
-import { busyTestSession, type Told } from '../../test/support/test-session.ts';
+import { busyTestSession, type Reported } from '../../test/support/test-session.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
 import { createRules } from './rules.ts';
 
@@ -11,8 +11,8 @@ const shop = { projectId };
 
 async function setUp() {
   const test = await openTestStore();
-  const { store, edges } = test;
-  const rules = createRules({ store, edges, settle: () => Promise.resolve() });
+  const { store, platform } = test;
+  const rules = createRules({ store, platform, settle: () => Promise.resolve() });
   const stageId = await test.addStage();
   const offerFor = async (requestId: RequestId) => (await rules.offer({ stageId, requestId })).offer;
   return { ...test, rules, stageId, offerFor };
@@ -65,9 +65,9 @@ describe('a rule from habit', () => {
   });
 
   it('is not offered where a rule covers it already', async () => {
-    const { store, rules, stageId, offerFor, edges } = await setUp();
+    const { store, rules, stageId, offerFor, platform } = await setUp();
     const last = await answerAll(store, stageId, ...times(3, 'npm test'));
-    const expiresAt = new Date(edges.now().getTime() + 1_000).toISOString();
+    const expiresAt = new Date(platform.now().getTime() + 1_000).toISOString();
     await rules.add({ rule: 'Bash(npm *)', scope: { stageId }, expiresAt }, 'Ada');
     expect(await offerFor(last)).toBeNull();
     const [rule] = (await rules.list(projectId)).rules;
@@ -105,7 +105,7 @@ describe('a rehearsal', () => {
     await answerAll(store, stageId, { asked: 'npm test && rm -rf x' }, { asked: 'git push' });
     await answerAll(store, stageId, { asked: { input: { command: 'npm test' }, suppressAlwaysAllow: true } });
     const denied = await answerAll(store, other, { asked: 'npm test', decision: { ...DENIED, waitedMs: 500 } });
-    const result = await rules.rehearse({ rule: 'Bash(npm test)', scope: shop });
+    const result = await rules.dryRun({ rule: 'Bash(npm test)', scope: shop });
     expect(result).toEqual({
       waits: 10,
       answered: 6,
@@ -123,7 +123,7 @@ describe('a rehearsal', () => {
         }),
       ],
     });
-    const here = await rules.rehearse({ rule: 'Bash(npm test)', scope: { stageId } });
+    const here = await rules.dryRun({ rule: 'Bash(npm test)', scope: { stageId } });
     expect(here).toMatchObject({ waits: 9, answered: 5, denied: 0 });
   });
 
@@ -131,10 +131,10 @@ describe('a rehearsal', () => {
     const { store, rules, stageId } = await setUp();
     await answerAll(store, stageId, ...times(3, 'npm run lint && npm test'));
     const of = { rule: 'Bash(npm test)', scope: shop };
-    expect(await rules.rehearse(of)).toMatchObject({ answered: 0, unsure: 3 });
-    expect(await rules.rehearse({ ...of, along: ['Bash(npm run lint)'] })).toMatchObject({ answered: 3, unsure: 0 });
+    expect(await rules.dryRun(of)).toMatchObject({ answered: 0, unsure: 3 });
+    expect(await rules.dryRun({ ...of, along: ['Bash(npm run lint)'] })).toMatchObject({ answered: 3, unsure: 0 });
     await rules.add({ rule: 'Bash(npm run *)', scope: shop }, 'Ada');
-    expect(await rules.rehearse(of)).toMatchObject({ answered: 3, unsure: 0 });
+    expect(await rules.dryRun(of)).toMatchObject({ answered: 3, unsure: 0 });
   });
 
   it('counts edits below the worktree of their stage, and reads outside, that a rule about files covers', async () => {
@@ -151,7 +151,7 @@ describe('a rehearsal', () => {
     await answerAll(store, stageId, file('Write', `${path}/src/a.ts`), file('Edit', `${path}/src/deep/b.ts`));
     await answerAll(store, stageId, file('Write', `${path}/docs/a.md`), file('Write', `${path}/src/.git/x`));
     await answerAll(store, stageId, file('Read', '/srv/notes.md', outside));
-    const of = (rule: string) => rules.rehearse({ rule, scope: shop });
+    const of = (rule: string) => rules.dryRun({ rule, scope: shop });
     expect(await of('Edit(src/**)')).toMatchObject({ waits: 5, answered: 2, unsure: 1 });
     expect(await of(`Edit(/${path}/docs/a.md)`)).toMatchObject({ answered: 1, unsure: 0 });
     expect(await of('Read(//srv/**)')).toMatchObject({ answered: 1, unsure: 0 });
@@ -171,7 +171,7 @@ describe('a rehearsal', () => {
       longest = Math.max(longest, performance.now() - last);
       last = performance.now();
     }, 1);
-    const result = await rules.rehearse({ rule: 'Bash(npm test)', scope: shop });
+    const result = await rules.dryRun({ rule: 'Bash(npm test)', scope: shop });
     clearInterval(timer);
     expect(result).toMatchObject({ waits: 20_000, answered: 5_000 });
     expect(longest).toBeLessThan(1_000); // about 20 ms on an idle machine
@@ -180,8 +180,8 @@ describe('a rehearsal', () => {
 
 describe('a granted rule', () => {
   it('ends when it is removed or its end date comes, and stays listed as ended', async () => {
-    const { store, rules, edges, stageId, events } = await setUp();
-    const soon = new Date(edges.now().getTime() + 1_000).toISOString();
+    const { store, rules, platform, stageId, events } = await setUp();
+    const soon = new Date(platform.now().getTime() + 1_000).toISOString();
     const lasting = await rules.add({ rule: 'Bash(npm test)', scope: shop }, 'Ada');
     const ending = await rules.add({ rule: 'Bash(make)', scope: { stageId }, expiresAt: soon }, 'Ada');
     const at = (ms: number) => new Date(Date.parse(soon) + ms).toISOString();
@@ -195,13 +195,13 @@ describe('a granted rule', () => {
       rules: [{ ruleId: ending.ruleId }],
       ended: [{ ruleId: lasting.ruleId, endedBy: 'Bo' }],
     });
-    const told = events.flatMap((event) => (event.type === 'rules-updated' ? [event.data.rules.length] : []));
-    expect(told).toEqual([1, 2, 1]);
+    const reported = events.flatMap((event) => (event.type === 'rules-updated' ? [event.data.rules.length] : []));
+    expect(reported).toEqual([1, 2, 1]);
   });
 
   it('gets the new end date when it is granted again', async () => {
-    const { rules, edges } = await setUp();
-    const expiresAt = new Date(edges.now().getTime() + 60_000).toISOString();
+    const { rules, platform } = await setUp();
+    const expiresAt = new Date(platform.now().getTime() + 60_000).toISOString();
     const first = await rules.add({ rule: 'Bash(npm test)', scope: shop }, 'Ada');
     expect(await rules.add({ rule: 'Bash(npm test)', scope: shop, expiresAt }, 'Bo')).toEqual({ ...first, expiresAt });
     expect((await rules.list(projectId)).rules).toHaveLength(1);
@@ -212,17 +212,17 @@ describe('a granted rule', () => {
   it('is listed with how often it was used and what for; each call counts once', async () => {
     const test = await openTestStore();
     const session = await busyTestSession({}, test);
-    const { store, edges } = test;
-    const rules = createRules({ store, edges, settle: () => Promise.resolve() });
+    const { store, platform } = test;
+    const rules = createRules({ store, platform, settle: () => Promise.resolve() });
     const { ruleId } = await rules.add({ rule: 'Bash(npm test)', scope: shop }, 'Ada');
     await rules.add({ rule: 'Bash(git *)', scope: shop }, 'Ada');
-    const call = (toolUseId: string, command: string): Told => ({
+    const call = (toolUseId: string, command: string): Reported => ({
       type: 'block',
       apiMessageId: `m-${toolUseId}`,
       parentToolUseId: null,
       block: { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { command } },
     });
-    const ran = (toolUseId: string, ranBy: 'parts' | 'person'): Told => ({
+    const ran = (toolUseId: string, ranBy: 'parts' | 'person'): Reported => ({
       type: 'tool-result',
       parentToolUseId: null,
       toolUseId,
@@ -232,10 +232,10 @@ describe('a granted rule', () => {
       sandboxFailure: null,
       ranBy,
     });
-    await session.tell(call('t1', 'npm test'), ran('t1', 'parts'), ran('t1', 'parts'));
-    await session.tell(call('t2', 'npm test'));
-    await session.tell(ran('t2', 'parts'), call('t3', 'npm test'), ran('t3', 'person'));
-    await session.tell(call('t4', 'ls && npm test 2>&1'), ran('t4', 'parts'), call('t5', 'ls'), ran('t5', 'parts'));
+    await session.emit(call('t1', 'npm test'), ran('t1', 'parts'), ran('t1', 'parts'));
+    await session.emit(call('t2', 'npm test'));
+    await session.emit(ran('t2', 'parts'), call('t3', 'npm test'), ran('t3', 'person'));
+    await session.emit(call('t4', 'ls && npm test 2>&1'), ran('t4', 'parts'), call('t5', 'ls'), ran('t5', 'parts'));
     const [used, unused] = (await rules.list(projectId)).rules;
     expect(used).toMatchObject({ ruleId, uses: 3, usedFor: [{ asked: 'Bash npm test', count: 2 }, { count: 1 }] });
     expect(used?.lastUsedAt).not.toBeNull();

@@ -1,10 +1,10 @@
-import type { CommandInput, CommandReply, PermissionRule, ProjectId, RulePlace, StageId } from '@callboard/contract';
-import { keepRules, tellRules } from '../domain/permission-rules.ts';
+import type { CommandInput, CommandReply, PermissionRule, ProjectId, RuleLocation, StageId } from '@callboard/contract';
+import { notifyRules, saveRules } from '../domain/permission-rules.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { ruleOffer, timesAllowed } from './habits.ts';
-import { allowRules, rehearse } from './rehearse.ts';
+import { allowRules, dryRun } from './rehearse.ts';
 
 /** The permission rules that people grant: their list, their use, their end, and what they would have done. */
 export interface Rules {
@@ -15,16 +15,16 @@ export interface Rules {
   /** Ends a rule. @throws Rejection `unknown_rule` */
   remove(ruleId: string, actor: string): Promise<PermissionRule>;
   /** Returns what a rule would have done. Changes nothing. @throws Rejection `unknown_stage`, `unknown_project` */
-  rehearse(wanted: CommandInput<'rehearse_rule'>): Promise<CommandReply<'rehearse_rule'>>;
+  dryRun(wanted: CommandInput<'rehearse_rule'>): Promise<CommandReply<'rehearse_rule'>>;
   /** Returns exact rules for a request that was allowed three times; null if there are none. @throws as `ruleOffer` */
   offer(of: CommandInput<'get_rule_offer'>): Promise<CommandReply<'get_rule_offer'>>;
   /** Puts an offer away. @throws Rejection `unknown_project` */
   dismiss(offer: CommandInput<'dismiss_rule_offer'>): Promise<void>;
 }
 
-interface RulesParts {
+interface RulesDeps {
   store: Store;
-  edges: { now(): Date };
+  platform: { now(): Date };
   /** Resolves once running sessions have the rules as they are now. */
   settle: () => Promise<void>;
 }
@@ -32,9 +32,9 @@ interface RulesParts {
 /** How many ended rules are listed. */
 const LISTED = 50;
 
-export function createRules({ store, edges, settle }: RulesParts): Rules {
+export function createRules({ store, platform, settle }: RulesDeps): Rules {
   const { read } = store;
-  const now = () => edges.now().toISOString();
+  const now = () => platform.now().toISOString();
   return {
     async list(projectId) {
       if (projectId !== undefined) await requireProject(read, projectId);
@@ -50,19 +50,19 @@ export function createRules({ store, edges, settle }: RulesParts): Rules {
     async add({ rule, scope: place, expiresAt }, by) {
       if (expiresAt !== undefined && expiresAt <= now())
         throw new Rejection('bad_request', 'expiresAt has passed already. Choose a later instant, or leave it out.');
-      const [kept] = await store.transact(async (tx) => {
-        const { projectId, stageId } = await placeOf(tx, place);
+      const [saved] = await store.transact(async (tx) => {
+        const { projectId, stageId } = await locationOf(tx, place);
         const granted = [{ kind: 'allow', rule } as const];
         const scope = stageId === null ? 'project' : 'stage';
-        return keepRules(
+        return saveRules(
           tx,
           { projectId, id: stageId },
           { scope, granted, by, expiresAt: expiresAt ?? null, mayShorten: true },
         );
       });
-      if (kept === undefined) throw new Error('a granted rule was not kept');
+      if (saved === undefined) throw new Error('a granted rule was not kept');
       await settle();
-      return kept;
+      return saved;
     },
     async remove(ruleId, actor) {
       const removed = await store.transact(async (tx) => {
@@ -71,19 +71,19 @@ export function createRules({ store, edges, settle }: RulesParts): Rules {
           throw new Rejection('unknown_rule', `There is no rule ${ruleId}; it may have been removed already.`);
         const ended = { ...rule, endedAt: tx.now, endedBy: actor };
         await tx.rules.save(ended);
-        await tellRules(tx, rule.projectId);
+        await notifyRules(tx, rule.projectId);
         return ended;
       });
       await settle();
       return removed;
     },
-    async rehearse({ rule, scope, along = [] }) {
-      const { projectId, stageId } = await placeOf(read, scope);
+    async dryRun({ rule, scope, along = [] }) {
+      const { projectId, stageId } = await locationOf(read, scope);
       const known =
         stageId === null ? read.rules.listOf(projectId, now()) : read.rules.listFor(projectId, stageId, now());
       const wide = (await known).filter((one) => stageId !== null || one.stageId === null);
       const others = [...along, ...allowRules(wide)].filter((other) => other !== rule);
-      return rehearse(read, { rule, projectId, stageId: stageId ?? undefined, others });
+      return dryRun(read, { rule, projectId, stageId: stageId ?? undefined, others });
     },
     offer: async (of) => ({ offer: await ruleOffer(read, of, now()) }),
     async dismiss({ projectId, rules }) {
@@ -99,14 +99,14 @@ export function createRules({ store, edges, settle }: RulesParts): Rules {
 }
 
 /** @throws Rejection `unknown_stage`, `unknown_project` */
-async function placeOf(
+async function locationOf(
   tables: Pick<Tables, 'stages' | 'projects'>,
-  place: RulePlace,
+  location: RuleLocation,
 ): Promise<{ projectId: ProjectId; stageId: StageId | null }> {
-  if ('stageId' in place) {
-    const { projectId } = await requireStage(tables, place.stageId);
-    return { projectId, stageId: place.stageId };
+  if ('stageId' in location) {
+    const { projectId } = await requireStage(tables, location.stageId);
+    return { projectId, stageId: location.stageId };
   }
-  await requireProject(tables, place.projectId);
-  return { projectId: place.projectId, stageId: null };
+  await requireProject(tables, location.projectId);
+  return { projectId: location.projectId, stageId: null };
 }

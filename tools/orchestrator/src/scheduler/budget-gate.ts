@@ -1,4 +1,4 @@
-import { type Budget, covers, scopeWords, spentLimit, spentWords } from '@callboard/contract';
+import { type Budget, covers, scopeText, spentLimit, spentText } from '@callboard/contract';
 import type { StartGate } from './start-gates.ts';
 
 /** Keeps stages with a spent budget from starting automatically. @param list the budgets, with what was spent */
@@ -9,7 +9,7 @@ export const createBudgetGate =
     return ({ id, projectId }) => {
       const budget = spent.find(({ scope }) => covers(scope, { stageId: id, projectId }));
       if (budget === undefined) return null;
-      const reason = `Budget ${scopeWords(budget.scope)} spent: ${spentWords(budget)}`;
+      const reason = `Budget ${scopeText(budget.scope)} spent: ${spentText(budget)}`;
       return { code: 'budget', reason, until: null };
     };
   };

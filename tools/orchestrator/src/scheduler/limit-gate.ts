@@ -1,10 +1,10 @@
 import { type LimitsView, limitState } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Store } from '../store/store.ts';
 import type { StageGate, StartGate } from './start-gates.ts';
 
-export interface LimitGateParts {
-  edges: Pick<Edges, 'now'>;
+export interface LimitGateDeps {
+  platform: Pick<Platform, 'now'>;
   store: Pick<Store, 'read'>;
 }
 
@@ -13,9 +13,9 @@ export interface LimitGateParts {
  * stage that waited for a reset goes on unless another limit is known to be reached; any other that was begun, unless one is reached.
  */
 export const createLimitGate =
-  ({ edges, store }: LimitGateParts): StartGate =>
+  ({ platform, store }: LimitGateDeps): StartGate =>
   async () =>
-    limitGate(await store.read.limits.view(), edges.now().toISOString());
+    limitGate(await store.read.limits.view(), platform.now().toISOString());
 
 /** The gate of one pass. */
 export function limitGate({ limits, settings }: LimitsView, now: string): StageGate {
@@ -25,12 +25,12 @@ export function limitGate({ limits, settings }: LimitsView, now: string): StageG
   if (state !== 'reached' && !isNear) return () => null;
   const share = utilization === null ? 'near' : `at ${Math.round(utilization * 100)} %`;
   const reason = state === 'reached' ? 'Usage limit reached' : `Usage limit ${share}`;
-  const hold = { code: 'usage-limit', reason, until: resetsAt } as const;
+  const pause = { code: 'usage-limit', reason, until: resetsAt } as const;
   return ({ session }) => {
-    if (session === null) return hold;
+    if (session === null) return pause;
     // Its own limit it has waited for, by a clock that nobody sets (`wait-clock.ts`).
     const hasWaited = session.limitWait?.goesOnAt != null;
     const isOther = !hasWaited || (resetsAt !== null && resetsAt !== session.limitWait?.resetsAt);
-    return state === 'reached' && isOther ? hold : null;
+    return state === 'reached' && isOther ? pause : null;
   };
 }

@@ -20,10 +20,10 @@ interface Placing {
 export const createMachineGate =
   (machines: Placing): StartGate =>
   async () => {
-    const placeOf = await machines.placing();
+    const locationOf = await machines.placing();
     return (stage) => {
       if (stage.machineId !== null) return null;
-      const { chosen, able, why } = placeOf(stage);
+      const { chosen, able, why } = locationOf(stage);
       if (able.length === 0) return { code: 'machine', reason: why, until: null };
       if (chosen === machines.here) return null;
       return chosen !== null || !able.some(({ id }) => id === machines.here) ? ELSEWHERE : null;

@@ -1,15 +1,15 @@
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Store } from '../store/store.ts';
 import type { StageGate, StartGate } from './start-gates.ts';
 
-export interface MemoryGateParts {
-  edges: Pick<Edges, 'availableMemory' | 'residentMemory'>;
+export interface MemoryGateDeps {
+  platform: Pick<Platform, 'availableMemory' | 'residentMemory'>;
   store: Pick<Store, 'read'>;
 }
 
 const MIB = 1_048_576;
 /** What stays free after a start, for the work of the sessions that run: their commands, and the machine. */
-const KEPT_BYTES = 400 * MIB;
+const SAVED_BYTES = 400 * MIB;
 /** What a `claude` takes until one has been measured (seen: 200 to 400 MB). */
 const USUAL_BYTES = 300 * MIB;
 
@@ -18,11 +18,11 @@ const USUAL_BYTES = 300 * MIB;
  * One that was just started does not hold all of its memory yet, so room is kept for it.
  */
 export const createMemoryGate =
-  ({ edges, store }: MemoryGateParts): StartGate =>
+  ({ platform, store }: MemoryGateDeps): StartGate =>
   async () => {
     const live = (await store.read.launches.listNotEnded()).flatMap(({ process }) => process ?? []);
-    const sizes = live.flatMap(({ pid }) => edges.residentMemory(pid) ?? []);
-    return memoryGate(edges.availableMemory(), sizes);
+    const sizes = live.flatMap(({ pid }) => platform.residentMemory(pid) ?? []);
+    return memoryGate(platform.availableMemory(), sizes);
   };
 
 /** The gate of one pass. @param sizes what the living processes hold */
@@ -31,7 +31,7 @@ export function memoryGate(available: number, sizes: readonly number[]): StageGa
   const needed = Math.max(USUAL_BYTES, mean);
   // The process of a stage that goes on may still be there.
   return ({ session }, starting) =>
-    session?.launchId != null || available - starting * needed >= needed + KEPT_BYTES
+    session?.launchId != null || available - starting * needed >= needed + SAVED_BYTES
       ? null
       : { code: 'memory', reason: 'Waits for memory', until: null };
 }

@@ -6,9 +6,9 @@ import type { Store } from '../store/store.ts';
 import { limitGate } from './limit-gate.ts';
 import { memoryGate } from './memory-gate.ts';
 import { startScheduler } from './scheduler.ts';
-import { createStartHolds, planStarts, type StageGate } from './start-gates.ts';
+import { createStartDelays, planStarts, type StageGate } from './start-gates.ts';
 
-const NO_WAITS = { isDue: () => false, goOn: async () => undefined };
+const NO_WAITS = { isDue: () => false, resume: async () => undefined };
 const AT = '2026-01-02T03:04:05.000Z';
 
 interface Given {
@@ -51,8 +51,8 @@ function startOn(store: Store, parts: Partial<Parameters<typeof startScheduler>[
     mayStart: () => true,
     waits: NO_WAITS,
     gates: [],
-    deferred: { list: async () => [], goOn: async () => undefined },
-    holds: createStartHolds(),
+    deferred: { list: async () => [], resume: async () => undefined },
+    holds: createStartDelays(),
     start: async () => undefined,
     ...parts,
   });
@@ -107,7 +107,7 @@ describe('start gates', () => {
     const stages = [stage('a'), stage('b'), stage('c'), stage('d')];
     expect(planStarts(stages, 1, [() => null, refuse('a', 'c')])).toEqual({
       start: ['b'],
-      goOn: [],
+      resume: [],
       isAnyElsewhere: false,
       holds: [{ code: 'memory', reason: 'Waits for memory', until: null, stageIds: ['a', 'c'] }],
     });
@@ -137,9 +137,9 @@ describe('start gates', () => {
     const given = await openTestStore();
     const waiting = await given.addStage({ autoStart: true });
     const machine = { available: 0 };
-    const holds = createStartHolds();
-    const told = vi.fn();
-    holds.onChange(told);
+    const holds = createStartDelays();
+    const reported = vi.fn();
+    holds.onChange(reported);
     const started: string[] = [];
     const scheduler = startOn(given.store, {
       holds,
@@ -147,13 +147,13 @@ describe('start gates', () => {
       start: async (stageId) => void started.push(stageId),
     });
     await scheduler.drain();
-    scheduler.nudge();
+    scheduler.schedule();
     await scheduler.drain();
     expect(holds.current()).toMatchObject([{ code: 'memory', stageIds: [waiting] }]);
-    expect(told).toHaveBeenCalledTimes(1);
+    expect(reported).toHaveBeenCalledTimes(1);
     expect(started).toEqual([]);
     machine.available = GIB;
-    scheduler.nudge();
+    scheduler.schedule();
     await scheduler.drain();
     expect(holds.current()).toEqual([]);
     expect(started).toEqual([waiting]);
@@ -161,11 +161,11 @@ describe('start gates', () => {
 });
 
 describe('waits for a usage limit', () => {
-  const goesOnAt = (minute: number) => `2026-01-02T05:0${minute}:00.000Z`;
+  const resumesAt = (minute: number) => `2026-01-02T05:0${minute}:00.000Z`;
   const waiting = (id: string, minute: number, state: SessionState = 'idle') => {
     const one = stage(id, { column: 'running', state });
     if (one.session === null) throw new Error('it has a session');
-    const limitWait = { since: AT, window: null, resetsAt: goesOnAt(minute), goesOnAt: goesOnAt(minute) };
+    const limitWait = { since: AT, window: null, resetsAt: resumesAt(minute), goesOnAt: resumesAt(minute) };
     return { ...one, session: { ...one.session, limitWait } };
   };
   const isDue = ({ session }: StageView) => session?.limitWait != null;
@@ -173,43 +173,47 @@ describe('waits for a usage limit', () => {
   it('are over in their order, before anything new starts, and within the limit of parallel sessions', () => {
     const stages = [stage('new'), waiting('late', 2), waiting('early', 1), waiting('ended', 3, 'ended')];
     expect(planStarts(stages, 2, [], isDue)).toEqual({
-      goOn: ['early', 'late'],
+      resume: ['early', 'late'],
       start: [],
       holds: [],
       isAnyElsewhere: false,
     });
     const busy = stage('busy', { column: 'running', state: 'busy' });
-    expect(planStarts([busy, ...stages], 2, [], isDue).goOn).toEqual(['early']);
-    expect(planStarts(stages, 9, [], isDue)).toMatchObject({ goOn: ['early', 'late', 'ended'], start: ['new'] });
+    expect(planStarts([busy, ...stages], 2, [], isDue).resume).toEqual(['early']);
+    expect(planStarts(stages, 9, [], isDue)).toMatchObject({ resume: ['early', 'late', 'ended'], start: ['new'] });
   });
 
   it('hold new stages from the threshold on, and what was begun only while another limit is reached', () => {
     const view = (limits: object, settings = LIMIT_DEFAULTS) => LimitsView.parse({ limits, settings });
-    const window = { name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: goesOnAt(9) };
-    const told = { window: 'five_hour', resetsAt: goesOnAt(9), isUsingOverage: false, windows: [window], at: AT };
+    const window = { name: 'five_hour', utilization: 0.93, status: 'near', resetsAt: resumesAt(9) };
+    const reported = { window: 'five_hour', resetsAt: resumesAt(9), isUsingOverage: false, windows: [window], at: AT };
     const held = (given: LimitsView) => planStarts([stage('new'), waiting('old', 1)], 9, [limitGate(given, AT)], isDue);
-    const near = { code: 'usage-limit', reason: 'Usage limit at 93 %', until: goesOnAt(9), stageIds: ['new'] };
-    expect(held(view({ ...told, status: 'near' }))).toEqual({
-      goOn: ['old'],
+    const near = { code: 'usage-limit', reason: 'Usage limit at 93 %', until: resumesAt(9), stageIds: ['new'] };
+    expect(held(view({ ...reported, status: 'near' }))).toEqual({
+      resume: ['old'],
       start: [],
       holds: [near],
       isAnyElsewhere: false,
     });
-    expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: 0.95 })).start).toEqual(['new']);
-    expect(held(view({ ...told, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: null })).start).toEqual(['new']);
-    const reached = held(view({ ...told, status: 'reached' }, { ...LIMIT_DEFAULTS, holdStartsAt: null }));
-    expect(reached).toMatchObject({ goOn: [], start: [], holds: [{ reason: 'Usage limit reached' }] });
-    expect(held(view({ ...told, resetsAt: goesOnAt(1), status: 'reached' })).goOn).toEqual(['old']); // what it waited for
+    expect(held(view({ ...reported, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: 0.95 })).start).toEqual([
+      'new',
+    ]);
+    expect(held(view({ ...reported, status: 'near' }, { ...LIMIT_DEFAULTS, holdStartsAt: null })).start).toEqual([
+      'new',
+    ]);
+    const reached = held(view({ ...reported, status: 'reached' }, { ...LIMIT_DEFAULTS, holdStartsAt: null }));
+    expect(reached).toMatchObject({ resume: [], start: [], holds: [{ reason: 'Usage limit reached' }] });
+    expect(held(view({ ...reported, resetsAt: resumesAt(1), status: 'reached' })).resume).toEqual(['old']); // what it waited for
     const released = [stage('released', { column: 'running', state: 'ended' })];
     const isReleased = () => true;
-    const unknown = limitGate(view({ ...told, resetsAt: null, status: 'reached' }), AT);
+    const unknown = limitGate(view({ ...reported, resetsAt: null, status: 'reached' }), AT);
     expect(planStarts(released, 9, [unknown], isReleased)).toMatchObject({
-      goOn: [],
+      resume: [],
       holds: [{ code: 'usage-limit' }],
     });
-    const nearly = limitGate(view({ ...told, status: 'near' }), AT);
-    expect(planStarts(released, 9, [nearly], isReleased).goOn).toEqual(['released']);
-    expect(held(NO_LIMITS)).toMatchObject({ goOn: ['old'], start: ['new'], holds: [] });
+    const nearly = limitGate(view({ ...reported, status: 'near' }), AT);
+    expect(planStarts(released, 9, [nearly], isReleased).resume).toEqual(['released']);
+    expect(held(NO_LIMITS)).toMatchObject({ resume: ['old'], start: ['new'], holds: [] });
   });
 });
 
@@ -220,23 +224,23 @@ it('reads the board when a session stops working, not at its other steps or when
   const { store } = session;
   const board = vi.spyOn(store, 'board');
   const scheduler = startOn(store);
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await scheduler.drain();
   const before = board.mock.calls.length;
   const input = { command: 'make' };
   for (const toolUseId of ['u1', 'u2', 'u3']) {
     const block = { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { ...input, toolUseId } } as const;
-    await session.tell({ type: 'block', apiMessageId: 'm1', parentToolUseId: null, block });
-    await session.tell({ type: 'conversation', sessionId: toolUseId });
+    await session.emit({ type: 'block', apiMessageId: 'm1', parentToolUseId: null, block });
+    await session.emit({ type: 'conversation', sessionId: toolUseId });
     await scheduler.drain();
   }
   expect(session.events('session-updated').length).toBeGreaterThan(3);
   expect(board.mock.calls.length).toBe(before);
-  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await session.emit({ type: 'withdrawn', requestId: 'r1' });
   await scheduler.drain();
   expect(session.events('session-updated').at(-1)).toMatchObject({ state: 'busy' });
   expect(board.mock.calls.length).toBe(before);
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await scheduler.drain();
   expect(board.mock.calls.length).toBeGreaterThan(before);
 });
@@ -250,8 +254,8 @@ it('ignores free capacity while no stage is ready, and uses it when one may be r
   const scheduler = startOn(store, { start: async (stageId) => void started.push(stageId) });
   await scheduler.drain();
   const before = board.mock.calls.length;
-  await session.tell(asked('r1'));
-  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await session.emit(asked('r1'));
+  await session.emit({ type: 'withdrawn', requestId: 'r1' });
   await scheduler.drain();
   expect(board.mock.calls.length).toBe(before);
   const waiting = await given.addStage({ autoStart: true });
@@ -260,7 +264,7 @@ it('ignores free capacity while no stage is ready, and uses it when one may be r
   );
   await scheduler.drain();
   expect(started).toEqual([]); // there is no room
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await scheduler.drain();
   expect(started).toEqual([waiting]);
 });

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isWorking, type StageId, type StageView, type StartHold } from '@callboard/contract';
+import { isWorking, type StageId, type StageView, type StartDelay } from '@callboard/contract';
 
 /** Why one stage does not start automatically at the moment. */
-export type HoldReason = Omit<StartHold, 'stageIds'>;
+export type StartDelayReason = Omit<StartDelay, 'stageIds'>;
 
 /**
  * Decides whether a ready stage may start automatically; null: it may. `starting`: how many stages are being started, whose
  * processes do not show in the machine's memory yet.
  */
-export type StageGate = (stage: StageView, starting: number) => HoldReason | null;
+export type StageGate = (stage: StageView, starting: number) => StartDelayReason | null;
 
 /** Another machine starts the stage, so nothing holds it. */
-export const ELSEWHERE: HoldReason = { code: 'machine', reason: 'Another machine starts it', until: null };
+export const ELSEWHERE: StartDelayReason = { code: 'machine', reason: 'Another machine starts it', until: null };
 
 /** A reason to hold automatic starts: reads what it needs, once for each pass of the scheduler. */
 export type StartGate = () => StageGate | Promise<StageGate>;
@@ -20,8 +20,8 @@ export type StartGate = () => StageGate | Promise<StageGate>;
 export interface StartPlan {
   start: StageId[];
   /** Stages that were begun and whose wait is over, for a release or a usage limit; they have room before others. */
-  goOn: StageId[];
-  holds: StartHold[];
+  resume: StageId[];
+  holds: StartDelay[];
   /** Whether something is left to another machine. */
   isAnyElsewhere: boolean;
 }
@@ -41,14 +41,14 @@ export function planStarts(
   const sessions = stages.flatMap(({ session }) => session ?? []);
   const beingStarted = sessions.filter(({ state }) => state === 'starting').length;
   const room = maxParallel - sessions.filter(({ state }) => isWorking(state)).length;
-  const plan: StartPlan = { start: [], goOn: [], holds: [], isAnyElsewhere: false };
+  const plan: StartPlan = { start: [], resume: [], holds: [], isAnyElsewhere: false };
   const ready = stages.filter(isReady).toSorted((a, b) => a.priority - b.priority);
   for (const stage of [...stages.filter(isDue).toSorted(byReset), ...ready]) {
-    const begun = plan.start.length + plan.goOn.length;
+    const begun = plan.start.length + plan.resume.length;
     const refusal = firstRefusal(gates, stage, beingStarted + begun);
     if (refusal === ELSEWHERE) plan.isAnyElsewhere = true;
-    else if (refusal !== null) addHold(plan.holds, refusal, stage.id);
-    else if (begun < room) (stage.session === null ? plan.start : plan.goOn).push(stage.id);
+    else if (refusal !== null) addStartDelay(plan.holds, refusal, stage.id);
+    else if (begun < room) (stage.session === null ? plan.start : plan.resume).push(stage.id);
   }
   return plan;
 }
@@ -61,7 +61,7 @@ const byReset = (a: StageView, b: StageView): number => {
 /** Whether a stage starts automatically once there is room. */
 export const isReady = ({ column, autoStart }: StageView): boolean => column === 'ready' && autoStart;
 
-function firstRefusal(gates: readonly StageGate[], stage: StageView, starting: number): HoldReason | null {
+function firstRefusal(gates: readonly StageGate[], stage: StageView, starting: number): StartDelayReason | null {
   for (const gate of gates) {
     const refusal = gate(stage, starting);
     if (refusal !== null) return refusal;
@@ -69,28 +69,28 @@ function firstRefusal(gates: readonly StageGate[], stage: StageView, starting: n
   return null;
 }
 
-function addHold(holds: StartHold[], { code, reason, until }: HoldReason, stageId: StageId): void {
-  const same = holds.find((hold) => hold.code === code && hold.reason === reason && hold.until === until);
-  if (same === undefined) holds.push({ code, reason, until, stageIds: [stageId] });
+function addStartDelay(pauses: StartDelay[], { code, reason, until }: StartDelayReason, stageId: StageId): void {
+  const same = pauses.find((pause) => pause.code === code && pause.reason === reason && pause.until === until);
+  if (same === undefined) pauses.push({ code, reason, until, stageIds: [stageId] });
   else same.stageIds.push(stageId);
 }
 
 /** What holds automatic starts, as of the newest pass of the scheduler. */
-export interface StartHolds {
-  current(): StartHold[];
-  set(holds: StartHold[]): void;
+export interface StartDelays {
+  current(): StartDelay[];
+  set(pauses: StartDelay[]): void;
   /** Calls the listener on every change. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
 }
 
-export function createStartHolds(): StartHolds {
+export function createStartDelays(): StartDelays {
   const listeners = new Set<() => void>();
-  let current: StartHold[] = [];
+  let current: StartDelay[] = [];
   return {
     current: () => current,
-    set(holds) {
-      if (isDeepStrictEqual(holds, current)) return;
-      current = holds;
+    set(pauses) {
+      if (isDeepStrictEqual(pauses, current)) return;
+      current = pauses;
       for (const listener of listeners) listener();
     },
     onChange(listener) {

@@ -15,7 +15,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createProcessMarks, GIT_MARKER, lockLimitOf } from '../lib/processes/process-mark.ts';
 import type { Store } from '../store/store.ts';
 
-export interface CallersParts {
+export interface CallersDeps {
   store: Pick<Store, 'read'>;
   dataDir: string;
   /** The sessions with a process on this machine. */
@@ -55,7 +55,7 @@ const HOLDER_UNVERIFIED: Readonly<Record<'browser' | 'terminal', Unverified>> =
     : { browser: 'allowed', terminal: 'refused-beside-unsandboxed' };
 
 /** How many connections of persons are remembered. */
-const MOST_CONNECTIONS = 1_000;
+const MAX_CONNECTIONS = 1_000;
 /** More ancestors than any process has. */
 const MAX_ANCESTORS = 100;
 
@@ -64,7 +64,7 @@ const FROM_SESSION =
 const UNKNOWN =
   'Callboard could not tell which process asks, and a session without a sandbox could be behind it. Do this on the board, or in a terminal on this machine under the account that runs Callboard.';
 
-export function createCallers({ store, dataDir, running, raiseAlarm, log }: CallersParts): Callers {
+export function createCallers({ store, dataDir, running, raiseAlarm, log }: CallersDeps): Callers {
   const originOf = createOriginLookup(store, dataDir);
 
   /** Stages of which something runs outside of a sandbox, so that it could have read a person's token. */
@@ -89,7 +89,7 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
     const hold = pid === undefined ? null : await holdOfConnection(peer, pid);
     if (hold === null) return;
     for (const [other, one] of persons) if (!isHeld(one)) persons.delete(other);
-    if (persons.size < MOST_CONNECTIONS) persons.set(key, hold);
+    if (persons.size < MAX_CONNECTIONS) persons.set(key, hold);
   }
 
   async function require(holders: Holders | null, unverified: Unverified): Promise<void> {
@@ -156,7 +156,7 @@ export function createCallers({ store, dataDir, running, raiseAlarm, log }: Call
 }
 
 /** Finds out who started a process. */
-function createOriginLookup(store: CallersParts['store'], dataDir: string) {
+function createOriginLookup(store: CallersDeps['store'], dataDir: string) {
   const marks = createProcessMarks(dataDir);
 
   async function originOf(holders: Holders | null): Promise<Origin> {
@@ -215,6 +215,6 @@ function createOriginLookup(store: CallersParts['store'], dataDir: string) {
   return originOf;
 }
 
-const LONGEST_COMMAND = 200;
+const MAX_COMMAND_LENGTH = 200;
 const shortened = (command: string): string =>
-  command.length > LONGEST_COMMAND ? `${command.slice(0, LONGEST_COMMAND)} …` : command;
+  command.length > MAX_COMMAND_LENGTH ? `${command.slice(0, MAX_COMMAND_LENGTH)} …` : command;

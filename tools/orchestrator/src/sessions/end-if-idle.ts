@@ -1,18 +1,18 @@
 import { awaitsTasks, type StageId } from '@callboard/contract';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Launcher } from './launch/launcher.ts';
 import type { RunningLaunch } from './launch/running-launch.ts';
 
-export interface EndIfIdleParts extends Pick<Launcher, 'launchIn'> {
+export interface EndIfIdleDeps extends Pick<Launcher, 'launchIn'> {
   store: Store;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
 }
 
 /** As `Sessions.endIfIdle`, for its running launch. */
 export async function endIfIdle(
-  { store, outboxBell, launchIn }: EndIfIdleParts,
+  { store, outboxSignal, launchIn }: EndIfIdleDeps,
   launch: RunningLaunch,
   reason: string,
 ): Promise<boolean> {
@@ -27,7 +27,7 @@ export async function endIfIdle(
     await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
     tx.afterCommit(() => {
       launch.stop(reason, true).catch(() => undefined); // the caller, who waits for it below, gets the error
-      outboxBell.ring(stageId);
+      outboxSignal.ring(stageId);
     });
     return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));
   });
@@ -54,7 +54,7 @@ export const createMisplacement =
     return project === null ? null : worktrees.misplacement(project, stageId, stage.worktree);
   };
 
-interface EndIfReplacedParts {
+interface EndIfReplacedDeps {
   store: Pick<Store, 'read'>;
   worktrees: Pick<Worktrees, 'requireInPlace'>;
   sessions: { endIfIdle(stageId: StageId, reason: string): Promise<boolean> };
@@ -65,7 +65,7 @@ interface EndIfReplacedParts {
  * folder, whatever stands there. The next message then starts a process, which is refused with the cause.
  */
 export const createEndIfReplaced =
-  ({ store, worktrees, sessions }: EndIfReplacedParts) =>
+  ({ store, worktrees, sessions }: EndIfReplacedDeps) =>
   async (stageId: StageId): Promise<void> => {
     if ((await store.read.sessions.find(stageId))?.state !== 'idle') return;
     const stage = await store.read.stages.find(stageId);

@@ -13,31 +13,31 @@ export interface LiveNows {
  * Each session is told of at most once in `everyMs`, all that changed together: that wakes the web server once, however
  * many sessions write. The first change after a silence is told at once.
  */
-export function createLiveNows(everyMs: number, tell: (update: SessionNowUpdate) => void): LiveNows {
+export function createLiveNows(everyMs: number, notify: (update: SessionNowUpdate) => void): LiveNows {
   const changed = new Map<StageId, () => LiveNow | null>();
-  const told = new Map<StageId, LiveNow>();
+  const reported = new Map<StageId, LiveNow>();
   let timer: NodeJS.Timeout | undefined;
 
-  function tellAll(): void {
+  function notifyAll(): void {
     const all = [...changed];
     changed.clear();
-    timer = all.length === 0 ? undefined : setTimeout(tellAll, everyMs).unref();
+    timer = all.length === 0 ? undefined : setTimeout(notifyAll, everyMs).unref();
     for (const [stageId, read] of all) {
       const now = read();
-      const before = told.get(stageId) ?? null;
+      const before = reported.get(stageId) ?? null;
       if (isSame(now, before)) continue;
-      if (now === null) told.delete(stageId);
-      else told.set(stageId, now);
-      tell({ stageId, now });
+      if (now === null) reported.delete(stageId);
+      else reported.set(stageId, now);
+      notify({ stageId, now });
     }
   }
 
   return {
     changed(stageId, read) {
       changed.set(stageId, read);
-      timer ??= setTimeout(tellAll, 0).unref();
+      timer ??= setTimeout(notifyAll, 0).unref();
     },
-    of: (stageId) => told.get(stageId) ?? null,
+    of: (stageId) => reported.get(stageId) ?? null,
     stop: () => clearTimeout(timer),
   };
 }

@@ -39,7 +39,7 @@ export interface ProcessRequests {
   ask(stageId: StageId, request: ControlRequest, limitMs?: number): Promise<Record<string, unknown>>;
 }
 
-export interface ProcessRequestsParts {
+export interface ProcessRequestsDeps {
   store: Store;
   log: Logger;
   graces: StopGraces;
@@ -53,8 +53,8 @@ export interface ProcessRequestsParts {
 
 const CONFIRMATION_MS = 10_000;
 
-export function createProcessRequests(parts: ProcessRequestsParts): ProcessRequests {
-  const { store, env, findRunning, requireRunning } = parts;
+export function createProcessRequests(deps: ProcessRequestsDeps): ProcessRequests {
+  const { store, env, findRunning, requireRunning } = deps;
 
   async function requestConfirmed(launch: RunningLaunch, request: ControlRequest): Promise<void> {
     try {
@@ -69,7 +69,7 @@ export function createProcessRequests(parts: ProcessRequestsParts): ProcessReque
   return {
     ask: async (stageId, request, limitMs) => ask(await requireRunning(stageId), request, limitMs),
     async interrupt(stageId, reason) {
-      await interrupt(parts, await requireRunning(stageId), reason);
+      await interrupt(deps, await requireRunning(stageId), reason);
     },
     async setMode(stageId, mode) {
       const launch = await findRunning(stageId);
@@ -108,7 +108,7 @@ async function ask(
   }
 }
 
-async function interrupt({ graces, log }: ProcessRequestsParts, launch: RunningLaunch, reason?: string): Promise<void> {
+async function interrupt({ graces, log }: ProcessRequestsDeps, launch: RunningLaunch, reason?: string): Promise<void> {
   const request = { subtype: 'interrupt', cancel_queued: true };
   try {
     await launch.executor.request(request, AbortSignal.timeout(graces.interruptMs), reason);

@@ -4,8 +4,8 @@ import { InitializedState } from '../claude/wire/control.ts';
 import { applyEvent } from '../domain/apply-agent-event.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { addEntry } from '../domain/session-change.ts';
-import type { Edges } from '../lib/edges.ts';
-import { type RetryParts, retryUntilStored } from '../store/retry-until-stored.ts';
+import type { Platform } from '../lib/edges.ts';
+import { type RetryDeps, retryUntilStored } from '../store/retry-until-stored.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionExecutor } from './executor/session-executor.ts';
 
@@ -19,35 +19,35 @@ const REPLY_MS = 10_000;
  */
 export async function recoverLostOutput(
   executor: SessionExecutor,
-  parts: RetryParts & { edges: Edges },
+  deps: RetryDeps & { platform: Platform },
   since: Date | null,
 ): Promise<void> {
   const { stageId, id: launchId } = executor.launch;
-  const { store, log } = parts;
+  const { store, log } = deps;
   try {
     const record = await store.read.sessions.find(stageId);
     if (record?.launchId !== launchId || record.state === 'idle' || isChecking(record)) return; // it printed nothing
     if (since !== null) {
-      await retryUntilStored(parts, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
+      await retryUntilStored(deps, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
     }
     await executor.marked();
     const given = await store.read.outbox.listOf(launchId, ['written']);
     // Twice: a message that it just read may not have begun its turn at the first answer.
-    if (!(await isAtRest(executor)) || !(await isAtRest(executor))) return;
+    if (!(await isIdleNow(executor)) || !(await isIdleNow(executor))) return;
     const messageIds = given.flatMap(({ kind, id }) => (kind === 'message' ? [id] : []));
-    await retryUntilStored(parts, (tx) => endUnheardTurn(tx, executor, parts.edges, messageIds));
+    await retryUntilStored(deps, (tx) => endUnheardTurn(tx, executor, deps.platform, messageIds));
   } catch (error) {
     log.warn({ stageId, reason: messageOf(error) }, 'recovering lost output failed');
   }
 }
 
 /** Asks a process for its open requests, and whether it is at rest. */
-async function isAtRest(executor: SessionExecutor): Promise<boolean> {
-  return saysItRests(await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS)));
+async function isIdleNow(executor: SessionExecutor): Promise<boolean> {
+  return reportsIdle(await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS)));
 }
 
 /** Whether the reply to an `initialize` says that the process has nothing to do. */
-export const saysItRests = (reply: Record<string, unknown>): boolean =>
+export const reportsIdle = (reply: Record<string, unknown>): boolean =>
   InitializedState.parse(reply).response.session_state === 'idle';
 
 function addGap(change: Parameters<typeof addEntry>[0], at: string, since: Date): void {
@@ -61,7 +61,7 @@ function addGap(change: Parameters<typeof addEntry>[0], at: string, since: Date)
 async function endUnheardTurn(
   tx: Tx,
   { launch: { stageId, id: launchId } }: SessionExecutor,
-  edges: Edges,
+  platform: Platform,
   messageIds: readonly string[],
 ): Promise<void> {
   await changeSession(tx, stageId, async (change) => {
@@ -79,7 +79,7 @@ async function endUnheardTurn(
       knowsAll: true,
       onAlarm: () => undefined,
     }; // not used by this event
-    const context = { tx, change, launchId, edges, ...nothing };
+    const context = { tx, change, launchId, platform, ...nothing };
     await applyEvent(context, { type: 'turn-ended', end });
   });
 }

@@ -2,7 +2,7 @@ import type { StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { beginTestSession, type TestSession } from '../../test/support/test-session.ts';
 import { silent } from '../../test/support/test-store.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { listDeferred, resumeDeferred, resumeDeferredWork } from './resume-deferred-work.ts';
@@ -12,16 +12,16 @@ const STOPPED = { kind: 'stopped', reason: 'Stopped by Ada.' } as const;
 /** Returns the texts of the messages that the session is resumed for. */
 async function resumedFor({ store }: TestSession): Promise<string[]> {
   const resumed: string[] = [];
-  const parts = {
+  const deps = {
     store,
     log: silent,
-    outboxBell: createBell<StageId>(),
+    outboxSignal: createSignal<StageId>(),
     resumeWith: async (_tx: Tx, _stageId: StageId, { body }: MessageRow) => resumed.push(body.text) > 0,
     repeatIn: async () => undefined,
   };
-  await resumeDeferredWork(parts);
+  await resumeDeferredWork(deps);
   expect(resumed).toEqual([]); // a new process waits for room
-  for (const stageId of await listDeferred(store.read)) await resumeDeferred(parts, stageId);
+  for (const stageId of await listDeferred(store.read)) await resumeDeferred(deps, stageId);
   return resumed;
 }
 

@@ -1,20 +1,20 @@
-import { isOnHold, type StageId } from '@callboard/contract';
+import { isPaused, type StageId } from '@callboard/contract';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
-import { isStageOnHold } from '../domain/holds.ts';
+import { isStagePaused } from '../domain/holds.ts';
 import type { ResumeIn } from '../domain/limit-waits.ts';
 import { followPipeline } from '../domain/pipeline.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import { endWaits } from '../domain/usage-limits.ts';
 import { continueReleased } from '../domain/withheld.ts';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MessageRow, SessionRecord } from '../store/records.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
-export interface DeferredWorkParts extends ResumeIn {
+export interface DeferredWorkDeps extends ResumeIn {
   store: Store;
   log: Logger;
-  outboxBell: Bell<StageId>;
+  outboxSignal: Signal<StageId>;
 }
 
 /**
@@ -24,16 +24,16 @@ export interface DeferredWorkParts extends ResumeIn {
  * @param isMeant which sessions; all if left out
  */
 export async function resumeDeferredWork(
-  parts: DeferredWorkParts,
+  deps: DeferredWorkDeps,
   isMeant: (record: SessionRecord) => boolean = () => true,
 ): Promise<void> {
-  for (const record of await parts.store.read.sessions.list()) {
+  for (const record of await deps.store.read.sessions.list()) {
     const { stageId, launchId } = record;
     if (launchId === null || !isMeant(record)) continue;
     try {
-      await resumeDeferred(parts, stageId);
+      await resumeDeferred(deps, stageId);
     } catch (error) {
-      parts.log.error({ err: error, stageId }, 'resuming the deferred work of a session failed');
+      deps.log.error({ err: error, stageId }, 'resuming the deferred work of a session failed');
     }
   }
 }
@@ -43,11 +43,11 @@ export async function listDeferred(
   tables: Pick<Tables, 'sessions' | 'stages' | 'holds' | 'outbox'>,
 ): Promise<StageId[]> {
   const deferred: StageId[] = [];
-  const holds = await tables.holds.list();
+  const pauses = await tables.holds.list();
   for (const record of (await tables.sessions.list()).filter(mayBeDeferred)) {
     const { stageId, withheld } = record;
     const stage = await tables.stages.find(stageId);
-    if (stage === null || stage.completedAt !== null || isOnHold(stage, holds)) continue;
+    if (stage === null || stage.completedAt !== null || isPaused(stage, pauses)) continue;
     if (withheld || (await awaitingRoom(tables, stageId)) !== undefined) deferred.push(stageId);
   }
   return deferred;
@@ -63,24 +63,24 @@ const mayBeDeferred = ({ launchId, queued, withheld, alarm, terminal, goingBack,
   limitWait?.goesOnAt == null;
 
 /** Continues one session where it was, once; does nothing if there is nothing to go on with. @throws as `beginLaunch` */
-export const resumeDeferred = (parts: Omit<DeferredWorkParts, 'log'>, stageId: StageId): Promise<void> =>
-  parts.store.transact((tx) => resumeOne(tx, stageId, parts));
+export const resumeDeferred = (deps: Omit<DeferredWorkDeps, 'log'>, stageId: StageId): Promise<void> =>
+  deps.store.transact((tx) => resumeOne(tx, stageId, deps));
 
-async function resumeOne(tx: Tx, stageId: StageId, parts: Omit<DeferredWorkParts, 'log'>): Promise<void> {
+async function resumeOne(tx: Tx, stageId: StageId, deps: Omit<DeferredWorkDeps, 'log'>): Promise<void> {
   const record: SessionRecord | null = await tx.sessions.find(stageId);
   if (record === null || record.alarm !== null || record.terminal !== null) return;
   if (record.launchId !== null) {
     await changeSession(tx, stageId, () => undefined); // saving delivers the next message
-    tx.afterCommit(() => parts.outboxBell.ring(stageId));
+    tx.afterCommit(() => deps.outboxSignal.ring(stageId));
     return;
   }
-  if ((await tx.stages.find(stageId))?.completedAt != null || (await isStageOnHold(tx, stageId))) return;
+  if ((await tx.stages.find(stageId))?.completedAt != null || (await isStagePaused(tx, stageId))) return;
   if (record.holdInterrupt === 'interrupted' && record.turnMessages.length > 0) {
     await changeSession(tx, stageId, endWaits);
-    return parts.repeatIn(tx, stageId); // Claude lacks what it was told last
+    return deps.repeatIn(tx, stageId); // Claude lacks what it was told last
   }
   const row = record.withheld ? await releasedWork(tx, stageId) : await awaitingRoom(tx, stageId);
-  if (row !== undefined) await parts.resumeWith(tx, stageId, row);
+  if (row !== undefined) await deps.resumeWith(tx, stageId, row);
 }
 
 const awaitingRoom = async (tx: Pick<Tables, 'outbox'>, stageId: StageId): Promise<MessageRow | undefined> =>

@@ -5,7 +5,7 @@ import { mcpState } from '../claude/wire/messages.ts';
 import { markTask } from '../domain/background-tasks.ts';
 import { changeSession, noSession } from '../domain/change-session.ts';
 import { addNotice } from '../domain/session-change.ts';
-import type { Bell } from '../lib/bell.ts';
+import type { Signal } from '../lib/bell.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -54,23 +54,23 @@ const UNSUPPORTED = /^Unsupported control request subtype/;
 /** A server has 30 seconds to start, unless the user's settings say otherwise. */
 const RECONNECT_MS = 90_000;
 
-interface ControlsParts {
+interface ControlsDeps {
   store: Store;
-  outboxBell: Bell<StageId>;
-  /** As `mcpWords`, in the environment that Claude Code gets. */
-  mcpWords: (server: { worktree: string; conversationId: string; name: string }) => Promise<string | null>;
+  outboxSignal: Signal<StageId>;
+  /** As `mcpText`, in the environment that Claude Code gets. */
+  mcpText: (server: { worktree: string; conversationId: string; name: string }) => Promise<string | null>;
   ask: Sessions['ask'];
 }
 
-export const createSessionControls = (parts: ControlsParts): SessionControls => ({
-  ...createTaskControls(parts),
-  ...createMcpControls(parts),
+export const createSessionControls = (deps: ControlsDeps): SessionControls => ({
+  ...createTaskControls(deps),
+  ...createMcpControls(deps),
 });
 
 function createTaskControls(
-  parts: ControlsParts,
+  deps: ControlsDeps,
 ): Pick<SessionControls, 'tasks' | 'stopTask' | 'markTask' | 'taskOutput'> {
-  const { store, outboxBell } = parts;
+  const { store, outboxSignal } = deps;
   async function recordOf(stageId: StageId): Promise<SessionRecord> {
     const record = await store.read.sessions.find(stageId);
     if (record === null) throw await noSession(store.read, stageId);
@@ -81,7 +81,7 @@ function createTaskControls(
     tasks: async (stageId) => (await recordOf(stageId)).backgroundTasks,
     async stopTask(stageId, taskId, actor) {
       const task = requireTask(await recordOf(stageId), taskId);
-      await asRejection(request(parts, stageId, { subtype: 'stop_task', task_id: taskId }));
+      await asRejection(request(deps, stageId, { subtype: 'stop_task', task_id: taskId }));
       // The reply is the same for an unknown task. The list that comes before the reply shows what was stopped.
       const record = await recordOf(stageId);
       if (record.backgroundTasks.some((one) => one.taskId === taskId)) {
@@ -101,16 +101,16 @@ function createTaskControls(
         const { backgroundTasks } = await changeSession(tx, stageId, (change) => {
           change.record = markTask(change.record, taskId, mark);
           const task = change.record.backgroundTasks.find((one) => one.taskId === taskId);
-          const text = markedWords(actor, `the background command "${task?.description ?? taskId}"`, mark);
+          const text = markedText(actor, `the background command "${task?.description ?? taskId}"`, mark);
           addNotice(change, tx.now, { level: 'info', code: 'task-marked', text });
         });
-        tx.afterCommit(() => outboxBell.ring(stageId)); // what waited for it goes on
+        tx.afterCommit(() => outboxSignal.ring(stageId)); // what waited for it goes on
         return backgroundTasks;
       }),
     async taskOutput(stageId, taskId) {
       const task = (await recordOf(stageId)).backgroundTasks.find((one) => one.taskId === taskId);
       try {
-        const reply = await request(parts, stageId, { subtype: 'get_task_output', task_id: taskId });
+        const reply = await request(deps, stageId, { subtype: 'get_task_output', task_id: taskId });
         const { output, total_bytes, truncated } = TaskOutputReply.parse(reply).response;
         return { output, totalBytes: total_bytes, isCut: truncated };
       } catch (error) {
@@ -125,11 +125,11 @@ function createTaskControls(
   };
 }
 
-function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServers' | 'reconnectMcp'> {
-  const { store } = parts;
+function createMcpControls(deps: ControlsDeps): Pick<SessionControls, 'mcpServers' | 'reconnectMcp'> {
+  const { store } = deps;
 
   async function mcpServers(stageId: StageId): Promise<McpServer[]> {
-    const reply = McpStatusReply.safeParse(await asRejection(request(parts, stageId, { subtype: 'mcp_status' })));
+    const reply = McpStatusReply.safeParse(await asRejection(request(deps, stageId, { subtype: 'mcp_status' })));
     if (!reply.success)
       throw new Rejection(
         'refused_by_claude',
@@ -144,14 +144,14 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
         scope: scope ?? null,
       }),
     );
-    const servers = await withWords(stageId, known);
-    const told = servers.map(({ name, state }) => ({ name, state }));
+    const servers = await withText(stageId, known);
+    const reported = servers.map(({ name, state }) => ({ name, state }));
     await store.transact(
       (tx) =>
         changeSession(tx, stageId, (change) => {
           const { launchId, mcpServers: known } = change.record;
-          if (launchId !== null && !isDeepStrictEqual(told, known))
-            change.record = { ...change.record, mcpServers: told };
+          if (launchId !== null && !isDeepStrictEqual(reported, known))
+            change.record = { ...change.record, mcpServers: reported };
         }),
       { sync: 'later' },
     );
@@ -159,14 +159,14 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
   }
 
   /** Adds to servers that have failed what they said themselves. */
-  async function withWords(stageId: StageId, servers: McpServer[]): Promise<McpServer[]> {
+  async function withText(stageId: StageId, servers: McpServer[]): Promise<McpServer[]> {
     const conversationId = (await store.read.sessions.find(stageId))?.sessionId ?? null;
     const worktree = (await store.read.stages.find(stageId))?.worktree?.path;
     if (conversationId === null || worktree === undefined) return servers;
     return Promise.all(
       servers.map(async (server) => {
         if (server.state !== 'failed') return server;
-        const stderr = await parts.mcpWords({ worktree, conversationId, name: server.name });
+        const stderr = await deps.mcpText({ worktree, conversationId, name: server.name });
         return stderr === null ? server : { ...server, stderr };
       }),
     );
@@ -179,19 +179,19 @@ function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServ
       if (!servers.some((server) => server.name === name))
         throw new Rejection('unknown_mcp_server', `The session has no MCP server "${name}".`);
       try {
-        await request(parts, stageId, { subtype: 'mcp_reconnect', serverName: name }, RECONNECT_MS);
+        await request(deps, stageId, { subtype: 'mcp_reconnect', serverName: name }, RECONNECT_MS);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
         const now = await mcpServers(stageId); // updates the list for everyone
         const { stderr } = now.find((server) => server.name === name) ?? {};
-        throw new Rejection('mcp_not_connected', whyNot(name, stderr ?? error.message), { cause: error });
+        throw new Rejection('mcp_not_connected', refusalReason(name, stderr ?? error.message), { cause: error });
       }
       return mcpServers(stageId);
     },
   };
 }
 
-function markedWords(actor: string, task: string, mark: TaskMark | null): string {
+function markedText(actor: string, task: string, mark: TaskMark | null): string {
   if (mark === null) return `${actor} took the mark from ${task}.`;
   return mark === 'work'
     ? `${actor} marked ${task} as work: the stage waits for it.`
@@ -206,7 +206,7 @@ function requireTask({ launchId, backgroundTasks }: SessionRecord, taskId: strin
 
 /** Sends a request. If this release does not know it, that is added to the gaps of the session. @throws as `Sessions.ask` */
 async function request(
-  { store, ask }: ControlsParts,
+  { store, ask }: ControlsDeps,
   stageId: StageId,
   asked: Request,
   limitMs?: number,
@@ -237,7 +237,7 @@ async function asRejection<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-function whyNot(name: string, why: string): string {
+function refusalReason(name: string, why: string): string {
   if (why.includes('needs-auth'))
     return `The MCP server "${name}" needs a login. Run "claude" in a terminal, log in with /mcp, then reconnect.`;
   return `The MCP server "${name}" did not connect: ${why.replace(/\.$/, '')}. Check its settings, then reconnect.`;

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { openTestStore, silent, withFields } from '../../test/support/test-store.ts';
 import { findMarkedProcesses } from '../claude/processes/marked-processes.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createSessions } from './sessions.ts';
 
@@ -14,7 +14,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
   const claude = join(folder, 'claude');
   await writeFile(claude, '#!/bin/sh\nexec sleep 600\n');
   await chmod(claude, 0o755);
-  const { store, edges, addStage } = await openTestStore();
+  const { store, platform, addStage } = await openTestStore();
   const stageId = await addStage();
   const marked: (readonly number[])[] = [];
   const left = async () => [...(await findMarkedProcesses()).values()].flat().filter((pid) => marked[0]?.includes(pid));
@@ -31,13 +31,13 @@ it('ends a spawned process that cannot be attached before it reports that the st
   const known = { program, saw: () => undefined, invalidate: () => undefined };
   const sessions = createSessions({
     store: { ...store, read: withFields(store.read, { launches: { ...store.read.launches, find } }) },
-    edges,
+    platform,
     log: silent,
-    keepBefore: () => undefined,
+    snapshotBefore: () => undefined,
     misplacement: () => undefined,
     dataDir: folder,
     env,
-    outboxBell: createBell(),
+    outboxSignal: createSignal(),
     claude: known,
     initializeTimeoutMs: 60_000,
     setUp: {
@@ -45,7 +45,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
       stop: async () => false,
       baseOf: async () => ({ base: null, fetch: false }),
     },
-    lowPriorityWork: { add: () => undefined, stir: () => undefined },
+    lowPriorityWork: { add: () => undefined, recordActivity: () => undefined },
     sandbox: { forLaunch: async () => ({ ...SANDBOX_UNTRIED, isRefused: false }), refused: () => undefined },
     graces: { interruptMs: 100, endSessionMs: 100, signalMs: 1_000 },
     worktrees: {
@@ -71,7 +71,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
     onLiveNow: () => undefined,
     onRuleUsed: () => undefined,
     onHookUsed: () => undefined,
-    onLaunchNews: () => undefined,
+    onLaunchUpdate: () => undefined,
     onRuleDenied: () => undefined,
   });
   await expect(sessions.start(stageId, 'Ada')).rejects.toThrow('too many open files');

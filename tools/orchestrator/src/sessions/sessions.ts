@@ -25,24 +25,24 @@ import {
   createLaunchRegistry,
   createRunningLookup,
   type LaunchRegistry,
-  type LaunchRegistryParts,
+  type LaunchRegistryDeps,
   type RunningLookup,
-  type SharedExecutorParts,
+  type SharedExecutorDeps,
 } from './launch/launch-registry.ts';
 import { createLauncher, type Launcher, type StartOptions } from './launch/launcher.ts';
 import type { RunningLaunch } from './launch/running-launch.ts';
-import type { SpawnParts } from './launch/spawn-launch.ts';
+import type { SpawnDeps } from './launch/spawn-launch.ts';
 import { createProcessRequests, type ProcessRequests } from './process-requests.ts';
-import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
+import { recoverLostOutput, reportsIdle } from './recover-lost-output.ts';
 import { listDeferred, resumeDeferred, resumeDeferredWork } from './resume-deferred-work.ts';
 
-export interface SessionsParts extends SharedExecutorParts, Omit<SpawnParts, 'storing' | 'attach'> {
-  /** As `BeginParts.claims`. */
+export interface SessionsDeps extends SharedExecutorDeps, Omit<SpawnDeps, 'storing' | 'attach'> {
+  /** As `BeginDeps.claims`. */
   claims?: Claims | undefined;
   /** As `Survivors.add`. */
-  onSurvivors?: LaunchRegistryParts['onSurvivors'];
+  onSurvivors?: LaunchRegistryDeps['onSurvivors'];
   /** Called when a process is attached again after a restart, and when the end of a launch is stored. For metrics. */
-  onLaunchNews: (news: 're-attached' | LaunchEnd['kind']) => void;
+  onLaunchUpdate: (updates: 're-attached' | LaunchEnd['kind']) => void;
 }
 
 /** All sessions, and the processes of those that have one. */
@@ -116,25 +116,25 @@ export interface Adopted {
 
 const IDLE_FOR_LONG = 'Ended after a long time without work, to free its memory. A message resumes it.';
 
-export function createSessions(parts: SessionsParts): Sessions {
-  const { store, edges, log, outboxBell } = parts;
+export function createSessions(deps: SessionsDeps): Sessions {
+  const { store, platform, log, outboxSignal } = deps;
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
-  const registry = createLaunchRegistry({ ...parts, storing, onVersion: parts.claude.saw, onEnd: parts.onLaunchNews });
-  const launcher = createLauncher({ ...parts, storing, attach: registry.attach });
+  const registry = createLaunchRegistry({ ...deps, storing, onVersion: deps.claude.saw, onEnd: deps.onLaunchUpdate });
+  const launcher = createLauncher({ ...deps, storing, attach: registry.attach });
   const lookup = createRunningLookup({ store, registry, launcher });
-  const requests = createProcessRequests({ ...parts, findRunning: lookup.find, requireRunning: lookup.require });
-  const deferred = { store, log, outboxBell, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
-  const idleParts = { store, edges, outboxBell, launchIn: launcher.launchIn };
+  const requests = createProcessRequests({ ...deps, findRunning: lookup.find, requireRunning: lookup.require });
+  const deferred = { store, log, outboxSignal, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
+  const idleDeps = { store, platform, outboxSignal, launchIn: launcher.launchIn };
 
   async function endIdleSession(stageId: StageId, reason: string): Promise<boolean> {
-    return endIfIdle(idleParts, await lookup.require(stageId), reason);
+    return endIfIdle(idleDeps, await lookup.require(stageId), reason);
   }
 
   return {
     ...requests,
-    ...createAlarms(parts, registry, lookup),
-    ...createRecovery(parts, registry, stopping.signal),
+    ...createAlarms(deps, registry, lookup),
+    ...createRecovery(deps, registry, stopping.signal),
     start: launcher.start,
     resumeWith: launcher.launchIn,
     repeatIn: launcher.repeatIn,
@@ -143,16 +143,16 @@ export function createSessions(parts: SessionsParts): Sessions {
     listDeferred: () => listDeferred(store.read),
     resumeDeferred: (stageId) => resumeDeferred(deferred, stageId),
     resumeReleased: (stageIds) => resumeDeferredWork(deferred, ({ stageId }) => stageIds.has(stageId)),
-    advance: (stageId, actor) => store.transact((tx) => advance(tx, parts, launcher, { stageId, actor })),
+    advance: (stageId, actor) => store.transact((tx) => advance(tx, deps, launcher, { stageId, actor })),
     async stop(stageId, reason) {
-      if (await parts.setUp.stop(stageId, reason)) return launcher.attached(stageId);
+      if (await deps.setUp.stop(stageId, reason)) return launcher.attached(stageId);
       await (await lookup.require(stageId)).stop(reason);
     },
     endIfIdle: endIdleSession,
     async endIdle(stageId) {
       const record = await store.read.sessions.find(stageId);
       if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || registry.find(stageId) === undefined) return;
-      if (wakeUpsToCome(record, edges.now().toISOString()).length > 0) return; // its process keeps them
+      if (wakeUpsToCome(record, platform.now().toISOString()).length > 0) return; // its process keeps them
       await endIdleSession(stageId, IDLE_FOR_LONG);
     },
     liveText: (stageId) => registry.find(stageId)?.executor.liveText() ?? [],
@@ -167,7 +167,7 @@ export function createSessions(parts: SessionsParts): Sessions {
 
 /** Alarms and denials, which people acknowledge, and gaps of the program. */
 function createAlarms(
-  { store }: SessionsParts,
+  { store }: SessionsDeps,
   registry: LaunchRegistry,
   lookup: RunningLookup,
 ): Pick<Sessions, 'raiseAlarm' | 'acknowledgeAlarm' | 'acknowledgeDenial' | 'reportGaps'> {
@@ -200,18 +200,18 @@ function createAlarms(
 
 /** Recovers sessions after a restart of Callboard or lost output. */
 function createRecovery(
-  { store, edges, log, initializeTimeoutMs, onLaunchNews }: SessionsParts,
+  { store, platform, log, initializeTimeoutMs, onLaunchUpdate }: SessionsDeps,
   registry: LaunchRegistry,
   signal: AbortSignal,
 ): Pick<Sessions, 'adopt' | 'settle' | 'recoverLostOutput' | 'resync'> {
-  const recoveryParts = { store, edges, log, signal };
+  const recoveryDeps = { store, platform, log, signal };
 
   async function check({ executor }: RunningLaunch): Promise<void> {
     if (signal.aborted) return;
     try {
       const reply = executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
       // Its output while nobody watched, perhaps on a full disk, may lack the end of its turn.
-      if (saysItRests(await reply)) await recoverLostOutput(executor, recoveryParts, null);
+      if (reportsIdle(await reply)) await recoverLostOutput(executor, recoveryDeps, null);
     } catch (error) {
       log.warn({ err: error, launchId: executor.launch.id }, 'a re-attached process did not answer');
     }
@@ -223,7 +223,7 @@ function createRecovery(
       // Before it is attached: a failure is tried again, and two executors would both read its spool.
       const record = found && (await store.read.sessions.find(found.stageId));
       const launch = await registry.attach(launchId, process);
-      onLaunchNews('re-attached');
+      onLaunchUpdate('re-attached');
       const { stageId } = launch.executor.launch;
       // Callboard ended before it had stopped the process.
       if (record?.alarm != null) registry.stopAlarmed(stageId);
@@ -235,7 +235,7 @@ function createRecovery(
       await (await registry.attach(launchId, gone, openSpoolOnly)).ended;
     },
     async recoverLostOutput(since) {
-      await Promise.all(registry.all().map(({ executor }) => recoverLostOutput(executor, recoveryParts, since)));
+      await Promise.all(registry.all().map(({ executor }) => recoverLostOutput(executor, recoveryDeps, since)));
     },
     resync: registry.resync,
   };
@@ -243,7 +243,7 @@ function createRecovery(
 
 async function advance(
   tx: Tx,
-  { outboxBell }: SessionsParts,
+  { outboxSignal }: SessionsDeps,
   { launchIn }: Launcher,
   { stageId, actor }: { stageId: StageId; actor: string },
 ): Promise<void> {
@@ -265,6 +265,6 @@ async function advance(
   if (next !== undefined) await beginPhase(tx, change, { stage, phase: next });
   await saveChange(tx, change);
   const [row] = change.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
-  if (row === undefined) tx.afterCommit(() => outboxBell.ring(stageId));
+  if (row === undefined) tx.afterCommit(() => outboxSignal.ring(stageId));
   else await launchIn(tx, stageId, row);
 }

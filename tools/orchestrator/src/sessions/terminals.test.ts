@@ -3,23 +3,23 @@ import { expect, it } from 'vitest';
 import { testQueue } from '../../test/support/test-queue.ts';
 import { asked, busyTestSession, type TestSession, turnEnded } from '../../test/support/test-session.ts';
 import { silent } from '../../test/support/test-store.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import { Rejection } from '../lib/errors.ts';
 import { turnToFinish } from '../pull-requests/finish-stages.ts';
 import { planStarts } from '../scheduler/start-gates.ts';
 import { listDeferred, resumeDeferred } from './resume-deferred-work.ts';
-import { createTerminals, type TerminalsParts } from './terminals.ts';
+import { createTerminals, type TerminalsDeps } from './terminals.ts';
 
 const STOPPED = { kind: 'stopped', reason: 'Ended to continue in a terminal, by Ada.' } as const;
 const worktree = { path: '/w/S 1', branch: 'callboard/S1', base: 'f'.repeat(40) };
 const KILLED = new Error('killed');
 
 /** A session at rest with a conversation. `there`: a `claude` in the terminal. */
-async function scene(parts: Partial<TerminalsParts> = {}) {
+async function scene(deps: Partial<TerminalsDeps> = {}) {
   const session = await busyTestSession({ worktree, autoStart: true });
-  await session.tell({ type: 'conversation', sessionId: 'c1' }, turnEnded());
+  await session.emit({ type: 'conversation', sessionId: 'c1' }, turnEnded());
   const given = { there: false, resumed: [] as string[] };
-  const all: TerminalsParts = {
+  const all: TerminalsDeps = {
     store: session.store,
     log: silent,
     requireInPlace: () => undefined,
@@ -29,15 +29,15 @@ async function scene(parts: Partial<TerminalsParts> = {}) {
     },
     findProcess: async () => (given.there ? 4711 : null),
     saidAfter: async () => ({ entries: [], isCut: false }),
-    ...parts,
+    ...deps,
   };
   const terminals = createTerminals(all);
   const leave = (order: object = {}) => terminals.leave(session.stageId, { actor: 'Ada', ...order });
   const { resumeWith } = all.sessions;
-  const queue = testQueue(session, { resumeWith, takeBackIfGone: terminals.takeBackIfGone });
+  const queue = testQueue(session, { resumeWith, withdrawIfGone: terminals.withdrawIfGone });
   const send = (message: string) => queue.send(session.stageId, { message }, 'Bo');
-  const takeBack = () => terminals.takeBack(session.stageId);
-  return { session, terminals, leave, takeBack, queue, send, given };
+  const withdraw = () => terminals.withdraw(session.stageId);
+  return { session, terminals, leave, withdraw, queue, send, given };
 }
 
 const notices = async (session: TestSession) =>
@@ -80,7 +80,7 @@ it('starts nothing by itself while the conversation is in a terminal', async () 
   });
   const resumeWith = async () => given.resumed.push('deferred') > 0;
   expect(await listDeferred(store.read)).toEqual([]);
-  await resumeDeferred({ store, outboxBell: createBell(), resumeWith, repeatIn: async () => undefined }, stageId);
+  await resumeDeferred({ store, outboxSignal: createSignal(), resumeWith, repeatIn: async () => undefined }, stageId);
   await expect(session.begin()).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(queue.release(stageId, 'Bo')).rejects.toMatchObject({ code: 'in_terminal' });
   const { board, stage } = await viewOf(session);
@@ -93,7 +93,7 @@ it('starts nothing by itself while the conversation is in a terminal', async () 
 it('refuses while a turn runs and names what waits, and ends the turn on request', async () => {
   const { session, leave } = await scene();
   await session.enqueue('more');
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   await expect(leave()).rejects.toMatchObject({
     code: 'stage_running',
     message: expect.stringContaining('a request waits for an answer'),
@@ -106,11 +106,11 @@ it('refuses while a turn runs and names what waits, and ends the turn on request
 
 it('gives no message to a process that is still being ended, and takes nothing back from it', async () => {
   const sent: unknown[] = [];
-  const { session, leave, send, takeBack } = await scene({
+  const { session, leave, send, withdraw } = await scene({
     sessions: {
       async stop() {
         sent.push(await send('late'));
-        await expect(takeBack()).rejects.toMatchObject({ code: 'in_terminal' });
+        await expect(withdraw()).rejects.toMatchObject({ code: 'in_terminal' });
         await session.end(STOPPED);
       },
       resumeWith: async () => true,
@@ -154,19 +154,19 @@ it('counts a process that ended while it was to be ended as ended', async () => 
 });
 
 it('keeps messages while somebody is there, and resumes with the first of them afterwards', async () => {
-  const { session, leave, takeBack, send, given } = await scene();
+  const { session, leave, withdraw, send, given } = await scene();
   await leave();
   given.there = true;
   expect([await send('one'), await send('two')]).toMatchObject([{ status: 'queued' }, { status: 'queued' }]);
-  await expect(takeBack()).rejects.toMatchObject({
+  await expect(withdraw()).rejects.toMatchObject({
     code: 'in_terminal',
     message: expect.stringContaining('process 4711'),
   });
   given.there = false;
-  expect(await takeBack()).toBe('resumed');
+  expect(await withdraw()).toBe('resumed');
   expect(given.resumed).toEqual(['one']);
   expect(await session.record()).toMatchObject({ terminal: null, costCounted: null });
-  await expect(takeBack()).rejects.toMatchObject({ code: 'not_in_terminal' });
+  await expect(withdraw()).rejects.toMatchObject({ code: 'not_in_terminal' });
   expect(await notices(session)).toEqual(expect.arrayContaining(['in-terminal', 'taken-back']));
 });
 
@@ -187,7 +187,7 @@ it('shows what was said in the terminal, and says so if it cannot be read', asyn
     messageId: null,
     by: 'Terminal',
   } as const;
-  const { session, leave, takeBack } = await scene({
+  const { session, leave, withdraw } = await scene({
     async saidAfter(conversationId, after) {
       asks.push([conversationId, after]);
       if (asks.length > 1) throw new Error('EACCES');
@@ -195,7 +195,7 @@ it('shows what was said in the terminal, and says so if it cannot be read', asyn
     },
   });
   await leave();
-  await takeBack();
+  await withdraw();
   const endedAt = (await session.store.read.launches.listOf(session.stageId)).at(-1)?.endedAt;
   expect(asks).toEqual([['c1', endedAt]]);
   expect((await session.transcript()).slice(-3)).toMatchObject([
@@ -204,17 +204,17 @@ it('shows what was said in the terminal, and says so if it cannot be read', asyn
     { kind: 'notice', code: 'taken-back', text: expect.stringContaining('shown above') },
   ]);
   await leave();
-  await takeBack();
+  await withdraw();
   expect((await session.transcript()).at(-1)).toMatchObject({ text: expect.stringContaining('could not be read') });
 });
 
 it('leaves a queue that was held alone', async () => {
-  const { session, leave, takeBack, given } = await scene();
+  const { session, leave, withdraw, given } = await scene();
   await session.enqueue('more');
   await session.enqueue('then this');
   await leave({ endTurn: true });
   expect(await session.record()).toMatchObject({ queueHeld: true });
-  expect(await takeBack()).toBe('taken-back');
+  expect(await withdraw()).toBe('taken-back');
   expect(given.resumed).toEqual([]);
 });
 

@@ -7,9 +7,9 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
-import { requireNotGoingBack } from '../domain/going-back.ts';
+import { requireNotRewinding } from '../domain/going-back.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
-import { endedForTerminal, leaveToTerminal, type SaidInTerminal, takeBack } from '../domain/terminal.ts';
+import { endedForTerminal, leaveToTerminal, type SaidInTerminal, withdraw } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { SessionRecord } from '../store/records.ts';
@@ -18,7 +18,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Sessions } from './sessions.ts';
 
-export interface TerminalsParts {
+export interface TerminalsDeps {
   store: Store;
   log: Logger;
   sessions: Pick<Sessions, 'stop' | 'resumeWith'>;
@@ -50,22 +50,22 @@ export interface Terminals {
    * @throws Rejection `no_session`, `not_in_terminal`; `in_terminal` while Claude Code still runs there, or its own process
    *   is still being ended
    */
-  takeBack(stageId: StageId): Promise<'taken-back' | 'resumed'>;
-  /** As `takeBack`, for a message; does nothing if there is nothing to take back, or if it cannot be yet. */
-  takeBackIfGone(stageId: StageId): Promise<void>;
+  withdraw(stageId: StageId): Promise<'taken-back' | 'resumed'>;
+  /** As `withdraw`, for a message; does nothing if there is nothing to take back, or if it cannot be yet. */
+  withdrawIfGone(stageId: StageId): Promise<void>;
 }
 
-export function createTerminals(parts: TerminalsParts): Terminals {
-  const { store, sessions } = parts;
+export function createTerminals(deps: TerminalsDeps): Terminals {
+  const { store, sessions } = deps;
 
-  async function takeBackNow(stageId: StageId): Promise<'taken-back' | 'resumed'> {
+  async function withdrawNow(stageId: StageId): Promise<'taken-back' | 'resumed'> {
     const record = await requireMarked(store, stageId);
-    await requireNobodyThere(parts, record);
-    const said = await saidSince(parts, record);
+    await requireUnoccupied(deps, record);
+    const said = await saidSince(deps, record);
     return store.transact(async (tx) => {
       const change = await openChange(tx, stageId);
       if (change.record.terminal?.since !== record.terminal.since) return 'taken-back'; // somebody was first
-      takeBack(change, tx.now, said);
+      withdraw(change, tx.now, said);
       const { queueHeld, alarm } = await saveChange(tx, change);
       if (queueHeld || alarm !== null) return 'taken-back';
       const [row] = await tx.outbox.queueOf(stageId);
@@ -75,18 +75,18 @@ export function createTerminals(parts: TerminalsParts): Terminals {
 
   return {
     async leave(stageId, { actor, endTurn = false }) {
-      await requirePlace(parts, stageId);
+      await requireConversation(deps, stageId);
       const terminal = await store.transact((tx) => mark(tx, stageId, actor, endTurn));
-      await end(parts, stageId, terminal);
+      await end(deps, stageId, terminal);
       // Read when the process has ended: a `/clear` in its last turn has begun another conversation.
       const stage = await requireStage(store.read, stageId);
-      const { conversationId, folder } = placeOf(stage, await requireMarked(store, stageId));
+      const { conversationId, folder } = locationOf(stage, await requireMarked(store, stageId));
       return { command: resumeCommand(folder, conversationId), terminal };
     },
-    takeBack: takeBackNow,
-    async takeBackIfGone(stageId) {
+    withdraw: withdrawNow,
+    async withdrawIfGone(stageId) {
       if ((await store.read.sessions.find(stageId))?.terminal == null) return;
-      await takeBackNow(stageId).catch((error: unknown) => {
+      await withdrawNow(stageId).catch((error: unknown) => {
         // The message waits, and whoever wrote it sees why.
         if (!(error instanceof Rejection)) throw error;
       });
@@ -95,7 +95,7 @@ export function createTerminals(parts: TerminalsParts): Terminals {
 }
 
 /** The command would begin in whatever stands there. */
-async function requirePlace({ store, requireInPlace }: TerminalsParts, stageId: StageId): Promise<void> {
+async function requireConversation({ store, requireInPlace }: TerminalsDeps, stageId: StageId): Promise<void> {
   const { worktree, projectId } = await requireStage(store.read, stageId);
   if (worktree !== null) requireInPlace(await requireProject(store.read, projectId), worktree);
 }
@@ -105,9 +105,9 @@ async function mark(tx: Tx, stageId: StageId, actor: string, endTurn: boolean): 
   const { record } = await openChange(tx, stageId);
   if (record.terminal !== null) return record.terminal;
   requireNoAlarm(record);
-  requireNotGoingBack(record);
+  requireNotRewinding(record);
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done. Reopen it first.`);
-  placeOf(stage, record);
+  locationOf(stage, record);
   await requireLeavable(tx, record, endTurn);
   const terminal = { since: tx.now, by: actor };
   await changeSession(tx, stageId, (change) => leaveToTerminal(change, terminal));
@@ -115,7 +115,7 @@ async function mark(tx: Tx, stageId: StageId, actor: string, endTurn: boolean): 
 }
 
 /** Where a terminal finds the conversation. @throws Rejection `no_worktree`, `no_session` */
-function placeOf({ id, worktree }: Pick<Stage, 'id' | 'worktree'>, record: SessionRecord | null) {
+function locationOf({ id, worktree }: Pick<Stage, 'id' | 'worktree'>, record: SessionRecord | null) {
   if (worktree === null)
     throw new Rejection('no_worktree', `${id} has no worktree yet. Start the stage to create one.`);
   if (record?.sessionId == null)
@@ -138,7 +138,7 @@ async function requireLeavable(tx: Tx, record: SessionRecord, endTurn: boolean):
 }
 
 /** Ends the process, if there is one. */
-async function end({ store, sessions }: TerminalsParts, stageId: StageId, terminal: SessionTerminal): Promise<void> {
+async function end({ store, sessions }: TerminalsDeps, stageId: StageId, terminal: SessionTerminal): Promise<void> {
   const hasProcess = async () => (await store.read.sessions.find(stageId))?.launchId != null;
   if (!(await hasProcess())) return;
   try {
@@ -155,18 +155,18 @@ async function requireMarked(store: Store, stageId: StageId) {
   throw new Rejection('not_in_terminal', `${stageId} is not in a terminal. Someone may have taken it back already.`);
 }
 
-async function requireNobodyThere({ store, findProcess }: TerminalsParts, record: SessionRecord): Promise<void> {
+async function requireUnoccupied({ store, findProcess }: TerminalsDeps, record: SessionRecord): Promise<void> {
   const { stageId, launchId } = record;
   if (launchId !== null)
     throw new Rejection('in_terminal', `The process of ${stageId} is still being ended. Try again in a moment.`);
-  const pid = await findProcess(placeOf(await requireStage(store.read, stageId), record));
+  const pid = await findProcess(locationOf(await requireStage(store.read, stageId), record));
   if (pid === null) return;
   const message = `Claude Code still runs in the terminal of ${stageId} (process ${pid}). Exit it there, then take the stage back.`;
   throw new Rejection('in_terminal', message);
 }
 
 async function saidSince(
-  { store, saidAfter, log }: TerminalsParts,
+  { store, saidAfter, log }: TerminalsDeps,
   { stageId, sessionId, terminal }: SessionRecord & { terminal: SessionTerminal },
 ): Promise<SaidInTerminal | null> {
   if (sessionId === null) return null;

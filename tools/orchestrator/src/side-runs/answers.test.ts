@@ -46,8 +46,8 @@ it('names the usage limit that refused the answer, or that one did', () => {
   const reason = 'The usage limit of the account was reached. Try again once it has reset.';
   expect(readAnswer('review', printed(refused))).toMatchObject({ reason, limit: { window: null, resetsAt: null } });
   const rate_limit_info = { status: 'rejected', rateLimitType: 'five_hour', resetsAt: 1_893_456_000 };
-  const told = printed({ ...refused, api_error_params: { type: 'rate_limit_event', rate_limit_info } });
-  expect(readAnswer('pull-request', told)).toMatchObject({
+  const reported = printed({ ...refused, api_error_params: { type: 'rate_limit_event', rate_limit_info } });
+  expect(readAnswer('pull-request', reported)).toMatchObject({
     limit: { window: 'five_hour', resetsAt: '2030-01-01T00:00:00.000Z' },
   });
 });

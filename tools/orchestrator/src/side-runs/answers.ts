@@ -5,9 +5,9 @@ import { refusalOf } from '../claude/translate-limits.ts';
 import { ResultMessage } from '../claude/wire/messages.ts';
 import { parseJson } from '../lib/parse-json.ts';
 
-const LONGEST_TEXT = 10_000;
-const LONGEST_SUMMARY = 4_000;
-const MOST_FINDINGS = 200;
+const MAX_TEXT_LENGTH = 10_000;
+const MAX_SUMMARY_LENGTH = 4_000;
+const MAX_FINDINGS = 200;
 /** How much of what Claude said instead of an answer is told. */
 const SAID = 300;
 
@@ -66,15 +66,15 @@ export function readAnswer(kind: SideRunKind, output: string): Answer {
   if (printed === null) return { kind: 'none', costUsd: null, reason: `Claude Code gave no answer. ${said(output)}` };
   const { total_cost_usd: costUsd, structured_output: answer } = printed;
   const none = (reason: string) => ({ kind: 'none' as const, costUsd, reason });
-  const words = printed.errors.join(' ') || printed.result;
+  const text = printed.errors.join(' ') || printed.result;
   if (printed.api_error === 'usage_limit_reached') {
-    const { api_error_params: told } = printed;
-    const limit = told === undefined ? { window: null, resetsAt: null } : refusalOf(told.rate_limit_info);
+    const { api_error_params: reported } = printed;
+    const limit = reported === undefined ? { window: null, resetsAt: null } : refusalOf(reported.rate_limit_info);
     return { ...none('The usage limit of the account was reached. Try again once it has reset.'), limit };
   }
-  if (printed.is_error) return none(`Claude could not answer. ${said(words)}`);
+  if (printed.is_error) return none(`Claude could not answer. ${said(text)}`);
   if (answer === undefined || answer === null)
-    return none(`Claude did not answer in the form that was asked for. ${said(words)}`);
+    return none(`Claude did not answer in the form that was asked for. ${said(text)}`);
   if (kind === 'review') {
     const parsed = ReviewAnswer.safeParse(answer);
     if (!parsed.success) return none(wrongForm(parsed.error));
@@ -82,8 +82,8 @@ export function readAnswer(kind: SideRunKind, output: string): Answer {
     return {
       kind,
       costUsd,
-      summary: cut(summary, LONGEST_SUMMARY),
-      findings: findings.slice(0, MOST_FINDINGS).map(tidy),
+      summary: cut(summary, MAX_SUMMARY_LENGTH),
+      findings: findings.slice(0, MAX_FINDINGS).map(tidy),
     };
   }
   const parsed = TextAnswer.safeParse(answer);
@@ -104,15 +104,15 @@ function printedIn(output: string): z.infer<typeof Printed> | null {
 
 const tidy = ({ endLine, text, ...finding }: z.infer<typeof ReviewAnswer>['findings'][number]): ReviewFinding => ({
   ...finding,
-  text: cut(text, LONGEST_TEXT),
+  text: cut(text, MAX_TEXT_LENGTH),
   ...(endLine !== undefined && endLine > finding.line && { endLine }),
 });
 
 const cut = (text: string, most: number): string =>
   (text.length > most ? `${text.slice(0, most)} ...` : text).toWellFormed();
 
-const said = (words: string): string => {
-  const plain = words.trim().replaceAll(/\s+/g, ' ');
+const said = (text: string): string => {
+  const plain = text.trim().replaceAll(/\s+/g, ' ');
   return plain === '' ? 'It said nothing.' : `It said: ${cut(plain, SAID)}`;
 };
 

@@ -2,7 +2,7 @@ import { isReview, type Project, type SideRun, type Stage, type Worktree } from 
 import { messageOf } from '@callboard/runtime/errors';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { missingForSideRuns, SIDE_RUN_VARIABLES, sideRunArguments } from '../claude/launch/side-run-arguments.ts';
-import type { placeFindings } from '../comments/place-comment.ts';
+import type { pathFindingsOf } from '../comments/place-comment.ts';
 import type { SideRunEnd } from '../domain/end-side-run.ts';
 import { AppError, OperationalError, Rejection } from '../lib/errors.ts';
 import type { LaunchPrograms } from '../sessions/launch/spawn-launch.ts';
@@ -14,7 +14,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type Answer, answerSchema, readAnswer } from './answers.ts';
 import { patchesOf, sidePrompt } from './prompts.ts';
 
-export interface AskParts {
+export interface AskDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'diff' | 'withContents' | 'requireInPlace'>;
   claude: Pick<LaunchPrograms, 'program'>;
@@ -24,7 +24,7 @@ export interface AskParts {
   env: Readonly<Record<string, string>>;
   /** Starts a program with a text as its input. */
   startProgram: (job: InputJob) => Promise<RunningInput>;
-  placeFindings: typeof placeFindings;
+  pathFindingsOf: typeof pathFindingsOf;
 }
 
 /** What is stored of a run while it is under way. */
@@ -42,14 +42,14 @@ export interface AskedClaude {
 
 const TIME_LIMIT_MS = 15 * 60 * 1_000;
 
-interface Place {
+interface Location {
   stage: Stage;
   project: Project;
   worktree: Worktree;
 }
 
 /** Asks Claude for one answer about the changes of a stage, in a conversation of its own. */
-export function askClaude(parts: AskParts, run: SideRun, steps: AskSteps): AskedClaude {
+export function askClaude(deps: AskDeps, run: SideRun, steps: AskSteps): AskedClaude {
   let isStopped = false;
   let program: RunningInput | null = null;
 
@@ -58,27 +58,27 @@ export function askClaude(parts: AskParts, run: SideRun, steps: AskSteps): Asked
   }
 
   async function work(): Promise<SideRunEnd | null> {
-    const place = await placeOf(parts, run);
-    const diff = await parts.worktrees.diff(place.project, place.worktree);
+    const place = await locationOf(deps, run);
+    const diff = await deps.worktrees.diff(place.project, place.worktree);
     if (diff.files.length === 0) return failed(`${run.stageId} has no changes, so there is nothing to read.`);
     const { base, tree } = diff;
     await steps.onDiff({ base, tree });
     const patches = await patchesOf(diff.files, async (path) => {
       if (isStopped) return null;
-      const { files } = await parts.worktrees.diff(place.project, place.worktree, { path, base, tree });
+      const { files } = await deps.worktrees.diff(place.project, place.worktree, { path, base, tree });
       return files[0]?.patch ?? null;
     });
     if (isStopped) return null;
-    const input = sidePrompt(run.kind, { ...place, ...diff, wish: wishOf(place.stage, run), patches });
-    const job = await jobOf(parts, place, run);
-    program = await parts.startProgram({ ...job, input, onSpawned: steps.onSpawned });
+    const input = sidePrompt(run.kind, { ...place, ...diff, wish: requestOf(place.stage, run), patches });
+    const job = await jobOf(deps, place, run);
+    program = await deps.startProgram({ ...job, input, onSpawned: steps.onSpawned });
     end();
     const { state, reason, output } = await program.ended;
     if (isStopped) return null;
     if (state === 'interrupted') return failed(reason ?? 'Callboard lost track of it.');
     const answer = readAnswer(run.kind, output);
     if (state === 'timed-out') return { state, reason: reason ?? 'It took too long.', costUsd: answer.costUsd };
-    return endOf(parts, place, { ...diff, base, tree }, answer);
+    return endOf(deps, place, { ...diff, base, tree }, answer);
   }
 
   return {
@@ -94,7 +94,7 @@ export function askClaude(parts: AskParts, run: SideRun, steps: AskSteps): Asked
 
 const failed = (reason: string, costUsd: number | null = null) => ({ state: 'failed' as const, reason, costUsd });
 
-async function placeOf({ store }: AskParts, { stageId }: SideRun): Promise<Place> {
+async function locationOf({ store }: AskDeps, { stageId }: SideRun): Promise<Location> {
   const stage = await requireStage(store.read, stageId);
   const project = await requireProject(store.read, stage.projectId);
   const { worktree } = stage;
@@ -104,38 +104,38 @@ async function placeOf({ store }: AskParts, { stageId }: SideRun): Promise<Place
 }
 
 /** What the phase wants to have looked for. */
-function wishOf({ pipeline }: Stage, { phaseIndex }: SideRun): string | null {
+function requestOf({ pipeline }: Stage, { phaseIndex }: SideRun): string | null {
   const phase = phaseIndex === null ? undefined : pipeline[phaseIndex];
   return phase !== undefined && isReview(phase) ? phase.prompt : null;
 }
 
-async function jobOf(parts: AskParts, { stage, project, worktree }: Place, { id, kind }: SideRun) {
-  const { path: command, flags, version } = await parts.claude.program();
+async function jobOf(deps: AskDeps, { stage, project, worktree }: Location, { id, kind }: SideRun) {
+  const { path: command, flags, version } = await deps.claude.program();
   const missing = missingForSideRuns(flags);
   if (missing.length > 0) {
     const message = `Claude Code ${version ?? ''} (${command}) does not know ${missing.join(', ')}, which this needs. Update it with \`claude update\`, then try again.`;
     throw new OperationalError('claude_too_old', message);
   }
   // What would ask is denied, since nobody is there to ask: so a rule to ask is a rule to deny.
-  const { deny, ask } = await parts.trust.forLaunch(project, worktree);
-  parts.worktrees.requireInPlace(project, worktree);
+  const { deny, ask } = await deps.trust.forLaunch(project, worktree);
+  deps.worktrees.requireInPlace(project, worktree);
   const { path: cwd } = worktree;
   const args = sideRunArguments({
-    dataDir: parts.dataDir,
-    env: parts.env,
+    dataDir: deps.dataDir,
+    env: deps.env,
     worktree: cwd,
     model: stage.model,
     deny: [...deny, ...ask],
     schema: answerSchema(kind),
   });
-  const env = { ...parts.env, ...SIDE_RUN_VARIABLES };
+  const env = { ...deps.env, ...SIDE_RUN_VARIABLES };
   return { id, stageId: stage.id, command, args, cwd, env, timeLimitMs: TIME_LIMIT_MS };
 }
 
 async function endOf(
-  { worktrees, placeFindings: place }: AskParts,
-  { worktree }: Place,
-  diff: Parameters<typeof placeFindings>[2],
+  { worktrees, pathFindingsOf: place }: AskDeps,
+  { worktree }: Location,
+  diff: Parameters<typeof pathFindingsOf>[2],
   answer: Answer,
 ): Promise<SideRunEnd> {
   const { costUsd } = answer;

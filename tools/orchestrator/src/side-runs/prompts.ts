@@ -2,10 +2,10 @@ import type { BranchCommit, FileDiff, SideRunKind, Stage } from '@callboard/cont
 import { fenced } from '../lib/fenced.ts';
 
 /** How much of the changes stands in the prompt, in characters; Claude reads the rest in the files. */
-const LONGEST_CHANGES = 200_000;
-const LONGEST_PATCH = 60_000;
-const LONGEST_TASK = 8_000;
-const MOST_NAMED = 300;
+const MAX_CHANGES_LENGTH = 200_000;
+const MAX_PATCH_LENGTH = 60_000;
+const MAX_TASK_LENGTH = 8_000;
+const MAX_NAMED = 300;
 
 /** What Claude is told of the work. */
 export interface WorkToRead {
@@ -49,10 +49,10 @@ export function sidePrompt(kind: SideRunKind, work: WorkToRead): string {
 }
 
 const shortened = (text: string): string =>
-  text.length <= LONGEST_TASK ? text : `${text.slice(0, LONGEST_TASK)}\n[...]`;
+  text.length <= MAX_TASK_LENGTH ? text : `${text.slice(0, MAX_TASK_LENGTH)}\n[...]`;
 
 function namesOf(files: readonly FileDiff[]): string {
-  const names = files.slice(0, MOST_NAMED).map(({ path, status, additions, deletions }) => {
+  const names = files.slice(0, MAX_NAMED).map(({ path, status, additions, deletions }) => {
     return `${path} (${status}, +${additions} -${deletions})`;
   });
   const left = files.length - names.length;
@@ -65,12 +65,12 @@ export async function patchesOf(
   read: (path: string) => Promise<string | null>,
 ): Promise<Map<string, string>> {
   const patches = new Map<string, string>();
-  let left = LONGEST_CHANGES;
+  let left = MAX_CHANGES_LENGTH;
   for (const { path, isBinary, isGenerated } of files) {
     if (left <= 0) break;
     if (isBinary || isGenerated) continue;
     const patch = await read(path);
-    if (patch === null || patch.length > Math.min(left, LONGEST_PATCH)) continue;
+    if (patch === null || patch.length > Math.min(left, MAX_PATCH_LENGTH)) continue;
     patches.set(path, patch);
     left -= patch.length;
   }

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
 import { begun, busyTestSession, read, turnEnded } from '../../test/support/test-session.ts';
 import type { FoundComment, SideRunEnd } from '../domain/end-side-run.ts';
-import { createBell } from '../lib/bell.ts';
+import { createSignal } from '../lib/bell.ts';
 import type { AskSteps } from './ask-claude.ts';
 import { type SideRuns, startSideRuns } from './side-runs.ts';
 
@@ -66,7 +66,7 @@ async function setUp(pipeline: unknown[] = []) {
   const fake = fakeClaude();
   const log = pino({ level: 'silent' });
   const ended: (string | number | null)[] = [];
-  const clock = { now: session.edges.now() };
+  const clock = { now: session.platform.now() };
   const start = async (ask = fake.ask) => {
     const made: SideRuns = await startSideRuns({
       store,
@@ -74,9 +74,9 @@ async function setUp(pipeline: unknown[] = []) {
       ask,
       maxParallel: 2,
       now: () => clock.now,
-      limitLookMs: 5,
+      limitCheckIntervalMs: 5,
       endLeft: async (_, process) => ended.push(process?.pid ?? null) > 0,
-      outboxBell: createBell<StageId>(),
+      outboxSignal: createSignal<StageId>(),
       resumeWith: async () => true,
       untilStored: (work) => store.transact(work),
     });
@@ -90,8 +90,8 @@ async function setUp(pipeline: unknown[] = []) {
   const turn = async () => {
     const row = (await session.outbox()).findLast(({ kind, state }) => kind === 'message' && state === 'accepted');
     if (row === undefined) throw new Error('Claude was given nothing');
-    await session.tell(read(row.wireId), begun(row.wireId));
-    return session.tell(turnEnded());
+    await session.emit(read(row.wireId), begun(row.wireId));
+    return session.emit(turnEnded());
   };
   const columnNow = async () => {
     const stage = await store.read.stages.find(stageId);
@@ -108,7 +108,7 @@ async function setUp(pipeline: unknown[] = []) {
 it('makes findings comments that everybody sees, and counts the cost for the stage', async () => {
   const here = await setUp();
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   const before = (await here.record()).costUsd;
   const { id } = await sideRuns.start(here.stageId, 'review', 'Ada');
   const one = await here.asked(1);
@@ -142,7 +142,7 @@ it('refuses a second review of the stage, and one while Claude works', async () 
   const here = await setUp();
   const sideRuns = await here.start();
   await expect(sideRuns.start(here.stageId, 'review', 'Ada')).rejects.toMatchObject({ code: 'stage_running' });
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   const { id } = await sideRuns.start(here.stageId, 'review', 'Ada');
   await expect(sideRuns.start(here.stageId, 'review', 'Bob')).rejects.toMatchObject({ code: 'already_running' });
   await sideRuns.start(here.stageId, 'pull-request', 'Bob');
@@ -154,7 +154,7 @@ it('refuses a second review of the stage, and one while Claude works', async () 
 it('keeps what Claude wrote for a pull request, and says why there is no answer', async () => {
   const here = await setUp();
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   await sideRuns.start(here.stageId, 'pull-request', 'Ada');
   const text = { title: 'Login', body: 'A form.' };
   (await here.asked(1)).end({ state: 'done', costUsd: null, summary: null, comments: [], misplaced: [], text });
@@ -171,7 +171,7 @@ it('keeps what Claude wrote for a pull request, and says why there is no answer'
 it('goes on after a phase that found nothing, with its verdict for the next prompt', async () => {
   const here = await setUp(PIPELINE);
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   const one = await here.asked(1);
   expect(one.run).toMatchObject({ phaseIndex: 1, by: null });
   expect(await here.record()).toMatchObject({ state: 'busy', phaseIndex: 1, now: { kind: 'review' } });
@@ -185,7 +185,7 @@ it('goes on after a phase that found nothing, with its verdict for the next prom
 it('waits for a person where a phase found something, and goes on after Claude was told', async () => {
   const here = await setUp(PIPELINE);
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   (await here.asked(1)).end(reviewed(found(3)));
   await sideRuns.drain();
   expect(await here.columnNow()).toBe('needs-you');
@@ -199,7 +199,7 @@ it('waits for a person where a phase found something, and goes on after Claude w
 it('lets a message wait for the review of a phase, and gives it to Claude before the next phase', async () => {
   const here = await setUp(PIPELINE);
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   const one = await here.asked(1);
   await here.enqueue('And the docs.');
   expect(await here.queue()).toHaveLength(1);
@@ -221,7 +221,7 @@ it.each(['before Claude was asked', 'while Claude reads'])(
       killed = gone === null ? Promise.resolve() : steps.onDiff(IDS).then(() => steps.onSpawned(gone));
       return here.ask(run, steps);
     });
-    await here.tell(turnEnded());
+    await here.emit(turnEnded());
     await here.asked(1);
     await killed;
     await first.shutDown();
@@ -248,7 +248,7 @@ it.each(['before Claude was asked', 'while Claude reads'])(
 
 it('runs a review that was due when Callboard was killed', async () => {
   const here = await setUp(PIPELINE);
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   expect(await here.record()).toMatchObject({ state: 'busy', review: { state: 'waiting' } });
   const sideRuns = await here.start();
   (await here.asked(1)).end(reviewed());
@@ -259,7 +259,7 @@ it('runs a review that was due when Callboard was killed', async () => {
 it('leaves the stage in review after its last phase, whatever the review found', async () => {
   const here = await setUp(PIPELINE.slice(0, 2));
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   (await here.asked(1)).end(reviewed(found(3)));
   await sideRuns.drain();
   expect(await here.columnNow()).toBe('review');
@@ -274,7 +274,7 @@ const refused = {
 it('runs the review of a phase again once its usage limit has reset, also after a restart', async () => {
   const here = await setUp(PIPELINE);
   const first = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   const { run, end } = await here.asked(1);
   end(refused);
   await until('it waits', async () => (await here.record()).review?.goesOnAt != null);
@@ -297,14 +297,14 @@ it.each([
   ['a person asked beside the phases', [], true, refused],
   ['the stage waits for a person at a limit', PIPELINE, false, refused],
   ['nobody knows when it resets', PIPELINE, true, { ...refused, limit: { window: null, resetsAt: null } }],
-])('fails in words at a usage limit if %s', async (_, pipeline, goesOn, end: SideRunEnd) => {
+])('fails in words at a usage limit if %s', async (_, pipeline, resumes, end: SideRunEnd) => {
   const here = await setUp(pipeline);
   await here.store.transact(async (tx) => {
     const stage = await tx.stages.find(here.stageId);
-    if (stage !== null) await tx.stages.update({ ...stage, goesOnAtReset: goesOn });
+    if (stage !== null) await tx.stages.update({ ...stage, goesOnAtReset: resumes });
   });
   const sideRuns = await here.start();
-  await here.tell(turnEnded());
+  await here.emit(turnEnded());
   if (pipeline.length === 0) await sideRuns.start(here.stageId, 'review', 'Ada');
   const { run, end: answer } = await here.asked(1);
   answer(end);

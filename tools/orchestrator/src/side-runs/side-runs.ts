@@ -3,16 +3,16 @@ import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { budgetBefore } from '../domain/budgets.ts';
 import { changeSession, openChange, saveChange } from '../domain/change-session.ts';
 import { endSideRun, interruptSideRun } from '../domain/end-side-run.ts';
-import { isStageOnHold } from '../domain/holds.ts';
+import { isStagePaused } from '../domain/holds.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import type { SessionChange } from '../domain/session-change.ts';
-import { type SettleParts, settlePhase } from '../domain/settle-phase.ts';
+import { type SettleDeps, settlePhase } from '../domain/settle-phase.ts';
 import { dueSideRun, giveUpSideRun, setSideRun, waitForPerson } from '../domain/side-runs.ts';
 import { requireNotInTerminal } from '../domain/terminal.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { AskedClaude, AskSteps } from './ask-claude.ts';
@@ -32,14 +32,14 @@ export interface SideRuns {
   /** Stops a run; one that has ended stays as it is. @throws Rejection `unknown_side_run` */
   stop(stageId: StageId, runId: string, actor: string): Promise<SideRun>;
   /** Requests another look at what is due. */
-  nudge(): void;
+  schedule(): void;
   /** Resolves when none is under way and none is due. */
   drain(): Promise<void>;
   /** Ends what runs, without a result. */
   shutDown(): Promise<void>;
 }
 
-export interface SideRunsParts extends SettleParts {
+export interface SideRunsDeps extends SettleDeps {
   store: Store;
   log: Logger;
   ask: (run: SideRun, steps: AskSteps) => AskedClaude;
@@ -49,14 +49,14 @@ export interface SideRunsParts extends SettleParts {
   maxParallel: number;
   now: () => Date;
   /** How often to look whether a run that waits for a usage limit is due. */
-  limitLookMs: number;
+  limitCheckIntervalMs: number;
   /** Retries work until the store can write, or Callboard stops. */
   untilStored: (work: (tx: Tx) => Promise<void>) => Promise<void>;
 }
 
 /** Settles the runs that were under way when Callboard ended, and runs what is due from then on. */
-export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
-  const { store, log, maxParallel } = parts;
+export async function startSideRuns(deps: SideRunsDeps): Promise<SideRuns> {
+  const { store, log, maxParallel } = deps;
   const running = new Map<string, AskedClaude>();
   const begun = new Set<string>();
   const all = new Set<Promise<void>>();
@@ -68,7 +68,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
   async function runOne({ id, stageId }: SideRun): Promise<void> {
     const run = await store.transact((tx) => claim(tx, id));
     if (run === null || isStopping) return;
-    const asked = parts.ask(run, {
+    const asked = deps.ask(run, {
       onDiff: (diff) => store.transact((tx) => noteDiff(tx, id, diff)),
       onSpawned: (process) => store.transact((tx) => tx.sideRuns.setProcess(id, process)),
     });
@@ -76,7 +76,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
     if (isStopping || (await store.read.sideRuns.find(id))?.state !== 'running') asked.stop();
     const end = await asked.ended;
     if (isStopping || end === null) return;
-    await parts.untilStored((tx) => settlePhase(tx, parts, stageId, (change) => endSideRun(tx, change, id, end)));
+    await deps.untilStored((tx) => settlePhase(tx, deps, stageId, (change) => endSideRun(tx, change, id, end)));
   }
 
   function begin(run: SideRun): void {
@@ -87,7 +87,7 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
         running.delete(run.id);
         begun.delete(run.id);
         all.delete(work);
-        passes.nudge();
+        passes.schedule();
       });
     all.add(work);
   }
@@ -96,29 +96,29 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
     clearTimeout(timer);
     const waiting = await store.read.sideRuns.listIn(['waiting']);
     if (waiting.some(({ run }) => run.limitWait !== null))
-      timer = setTimeout(() => passes.nudge(), parts.limitLookMs).unref();
+      timer = setTimeout(() => passes.schedule(), deps.limitCheckIntervalMs).unref();
     for (const { run } of waiting) {
       if (isStopping || begun.size >= maxParallel) return;
-      if (!begun.has(run.id) && (await isDue(parts, run))) begin(run);
+      if (!begun.has(run.id) && (await isDue(deps, run))) begin(run);
     }
   }
 
-  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'looking for due runs failed'));
+  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'looking for due runs failed'));
   for (const { run, process } of await store.read.sideRuns.listIn(['running'])) {
-    if (!(await parts.endLeft(run.id, process))) log.warn({ id: run.id }, 'some processes of a run could not be ended');
-    await store.transact((tx) => settlePhase(tx, parts, run.stageId, (change) => interruptSideRun(tx, change, run)));
+    if (!(await deps.endLeft(run.id, process))) log.warn({ id: run.id }, 'some processes of a run could not be ended');
+    await store.transact((tx) => settlePhase(tx, deps, run.stageId, (change) => interruptSideRun(tx, change, run)));
   }
   const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'side-run-updated' && data.state === 'waiting') passes.nudge();
+    if (type === 'side-run-updated' && data.state === 'waiting') passes.schedule();
     if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
-    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.nudge();
+    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.schedule();
     if (type === 'stage-removed') for (const id of begun) void stopIfGone(store, id, running.get(id));
   });
-  passes.nudge();
+  passes.schedule();
 
   return {
     ...createCommands(store),
-    nudge: passes.nudge,
+    schedule: passes.schedule,
     async drain() {
       do {
         await passes.drain();
@@ -136,10 +136,10 @@ export async function startSideRuns(parts: SideRunsParts): Promise<SideRuns> {
   };
 }
 
-/** Whether a hold or a spent budget keeps a run waiting; it goes on with a nudge. What a person asks for is begun on hold as well. */
-const isWithheld = (store: Store, { stageId, by }: SideRun): Promise<boolean> =>
+/** Whether a hold or a spent budget keeps a run waiting; it goes on with A wake-up. What a person asks for is begun on hold as well. */
+const isTurnPaused = (store: Store, { stageId, by }: SideRun): Promise<boolean> =>
   store.transact(async (tx) => {
-    if (by === null && (await isStageOnHold(tx, stageId))) return true;
+    if (by === null && (await isStagePaused(tx, stageId))) return true;
     const record = await tx.sessions.find(stageId);
     return record !== null && (await budgetBefore(tx, record)) !== null;
   });
@@ -149,8 +149,8 @@ async function stopIfGone({ read }: Store, id: string, asked: AskedClaude | unde
 }
 
 /** Not while it waits for a usage limit, nor while something else keeps it waiting. */
-const isDue = async ({ store, now }: SideRunsParts, run: SideRun): Promise<boolean> =>
-  (run.limitWait === null || run.limitWait.goesOnAt <= now().toISOString()) && !(await isWithheld(store, run));
+const isDue = async ({ store, now }: SideRunsDeps, run: SideRun): Promise<boolean> =>
+  (run.limitWait === null || run.limitWait.goesOnAt <= now().toISOString()) && !(await isTurnPaused(store, run));
 
 /** Marks a due run as running, before anything is spawned. Returns null if it is not due any more. */
 async function claim(tx: Tx, id: string): Promise<SideRun | null> {
@@ -210,7 +210,7 @@ async function start(tx: Tx, { stageId, kind, actor }: StartOrder): Promise<Side
   requireNotInTerminal(change.record);
   const known = (await tx.sideRuns.listOf(stageId)).find((run) => run.kind === kind && isUnderWay(run));
   if (known !== undefined) throw new Rejection('already_running', `Claude is already working on this for ${stageId}.`);
-  requireAtRest(change);
+  requireIdle(change);
   const reason = tx.diskPauseReason();
   if (reason !== null) throw new Rejection('disk_low', reason);
   const { phaseIndex, review } = change.record;
@@ -220,7 +220,7 @@ async function start(tx: Tx, { stageId, kind, actor }: StartOrder): Promise<Side
   return run;
 }
 
-function requireAtRest({ record }: SessionChange): void {
+function requireIdle({ record }: SessionChange): void {
   const { stageId, state } = record;
   if (!isChecking(record) && (state === 'idle' || state === 'ended' || state === 'failed')) return;
   const message = `${stageId} is at work (${state}), so its changes are not finished. Ask when it is done.`;

@@ -7,14 +7,18 @@ import type { SessionRecord } from '../store/records.ts';
  * current one may still change; a check that is running keeps its command.
  * @throws Rejection `stage_running`
  */
-export function requireBegunKept(stage: Stage, session: SessionRecord | null, wanted: readonly Phase[]): void {
+export function requireStartedPhasesUnchanged(
+  stage: Stage,
+  session: SessionRecord | null,
+  wanted: readonly Phase[],
+): void {
   if (session === null) return;
   if (stage.pipeline.length === 0 && wanted.length > 0)
     throw new Rejection('stage_running', `${stage.id} was started without phases. Send it a message instead.`);
   const changed = stage.pipeline.slice(0, session.phaseIndex + 1).find((begun, index) => {
     const now = wanted[index];
-    const kept = index === session.phaseIndex && now !== undefined ? { ...begun, gate: now.gate } : begun;
-    return JSON.stringify(inOrder(kept)) !== JSON.stringify(now === undefined ? null : inOrder(now));
+    const saved = index === session.phaseIndex && now !== undefined ? { ...begun, gate: now.gate } : begun;
+    return JSON.stringify(inOrder(saved)) !== JSON.stringify(now === undefined ? null : inOrder(now));
   });
   if (changed === undefined) return;
   const advice = 'Only what decides at its end can change, and the phases after it.';

@@ -20,7 +20,7 @@ import type { MergeIntents } from './merge-intents.ts';
 import type { StageEndings } from './stage-endings.ts';
 import { requireCompletable } from './stages.ts';
 
-export interface StageCompletionParts {
+export interface StageCompletionDeps {
   store: Store;
   log: Logger;
   worktrees: Pick<
@@ -76,8 +76,8 @@ export interface StageCompletion {
   stop(): Promise<void>;
 }
 
-export function createStageCompletion(parts: StageCompletionParts): StageCompletion {
-  const { store, worktrees, intents, endings, log } = parts;
+export function createStageCompletion(deps: StageCompletionDeps): StageCompletion {
+  const { store, worktrees, intents, endings, log } = deps;
   const turns = createTurns(intents, log);
   const settled = turns.settle;
 
@@ -90,7 +90,7 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
     complete: (input, actor) =>
       turns.take(input.stageId, async () => {
         await settled(input.stageId);
-        await complete(parts, { ...(await find(input.stageId)), input, actor });
+        await complete(deps, { ...(await find(input.stageId)), input, actor });
       }),
 
     mergedElsewhere: (stageId, merged, actor) =>
@@ -98,7 +98,7 @@ export function createStageCompletion(parts: StageCompletionParts): StageComplet
         await settled(stageId);
         const { stage } = await find(stageId);
         if (stage.merged !== null) return;
-        await requireEnded(parts, stageId);
+        await requireEnded(deps, stageId);
         await endings.done(stageId, merged, actor);
       }),
 
@@ -167,7 +167,7 @@ function createTurns(intents: MergeIntents, log: Logger): Turns {
   const taken = new Set<Promise<unknown>>();
   const settle = (stageId: StageId) => intents.settle(stageId, stopping.signal);
 
-  async function keepSettling(stageId: StageId): Promise<void> {
+  async function retrySettling(stageId: StageId): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
         return await byStage(stageId, () => settle(stageId));
@@ -180,7 +180,7 @@ function createTurns(intents: MergeIntents, log: Logger): Turns {
   }
 
   function settleLater(stageId: StageId): Promise<void> {
-    const one = keepSettling(stageId).finally(() => settling.delete(one));
+    const one = retrySettling(stageId).finally(() => settling.delete(one));
     settling.add(one);
     return one;
   }
@@ -248,19 +248,19 @@ interface Order {
   actor: string;
 }
 
-async function complete(parts: StageCompletionParts, order: Order): Promise<void> {
+async function complete(deps: StageCompletionDeps, order: Order): Promise<void> {
   const { stage, input, actor } = order;
   const { stageId, merge = false } = input;
   requireOpen(stage, merge !== false);
-  await requirePossible(parts, order);
-  await requireEnded(parts, stageId);
-  const merged = await bringIn(parts, order);
-  await parts.endings.done(stageId, merged, actor);
-  if (input.receipt === true && merged !== null) await addReceipt(parts, order, merged);
+  await requirePossible(deps, order);
+  await requireEnded(deps, stageId);
+  const merged = await bringIn(deps, order);
+  await deps.endings.done(stageId, merged, actor);
+  if (input.receipt === true && merged !== null) await addReceipt(deps, order, merged);
 }
 
 /** Adds the receipt to a merge. The merge is made and stored, so a note that fails is only logged. */
-async function addReceipt({ worktrees, receiptOf, log }: StageCompletionParts, order: Order, merged: Merged) {
+async function addReceipt({ worktrees, receiptOf, log }: StageCompletionDeps, order: Order, merged: Merged) {
   const { stage, project } = order;
   try {
     await worktrees.addNote(project, merged.commit, await receiptOf(stage.id));
@@ -270,7 +270,7 @@ async function addReceipt({ worktrees, receiptOf, log }: StageCompletionParts, o
 }
 
 /** Ends an idle process. Before the merge: a refusal after it would look as if nothing had happened. */
-async function requireEnded({ store, endIfIdle }: StageCompletionParts, stageId: StageId): Promise<void> {
+async function requireEnded({ store, endIfIdle }: StageCompletionDeps, stageId: StageId): Promise<void> {
   const session = await store.read.sessions.find(stageId);
   requireNoAwaitedTasks(session, NOT_DONE);
   if (session?.state === 'idle') {
@@ -289,7 +289,7 @@ function requireOpen({ id, completedAt, merged }: Stage, merges: boolean): void 
 }
 
 /** Checks all that can be checked before the process is ended: a refusal would not bring it back. */
-async function requirePossible({ store, worktrees }: StageCompletionParts, order: Order): Promise<void> {
+async function requirePossible({ store, worktrees }: StageCompletionDeps, order: Order): Promise<void> {
   const { stage, project, input } = order;
   const { stageId, merge = false, commit, head, tree } = input;
   const { worktree } = stage;
@@ -307,7 +307,7 @@ async function requirePossible({ store, worktrees }: StageCompletionParts, order
 }
 
 /** Commits and merges what was ordered. @returns what was merged; null if nothing was */
-async function bringIn({ worktrees, intents }: StageCompletionParts, order: Order): Promise<Merged | null> {
+async function bringIn({ worktrees, intents }: StageCompletionDeps, order: Order): Promise<Merged | null> {
   const { stage, project, input, actor } = order;
   const { stageId, merge = false, commit, message, head, tree } = input;
   const { worktree, title } = stage;

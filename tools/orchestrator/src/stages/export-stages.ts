@@ -22,13 +22,13 @@ export interface StageExports {
   run(projectId: ProjectId, path: string): Promise<ExportReply>;
 }
 
-interface ExportParts {
+interface ExportDeps {
   store: Store;
   home: string;
   pipelinesFor: PipelinesFor;
 }
 
-export function createStageExports({ store, home, pipelinesFor }: ExportParts): StageExports {
+export function createStageExports({ store, home, pipelinesFor }: ExportDeps): StageExports {
   return {
     async run(projectId, path) {
       const project = await requireProject(store.read, projectId);
@@ -73,20 +73,20 @@ interface Exporting {
 }
 
 async function exportOne(store: Store, { stage, file, status, pipeline, reply }: Exporting): Promise<void> {
-  const keep = (reason: ExportReply['kept'][number]['reason']) => void reply.kept.push({ file, reason });
+  const save = (reason: ExportReply['kept'][number]['reason']) => void reply.kept.push({ file, reason });
   // An import would make plain text of it.
-  if (stage.promptIsCommand) return keep('command');
+  if (stage.promptIsCommand) return save('command');
   const before = await readFile(file, 'utf8').catch((error: unknown) => {
     if (systemCode(error) !== 'ENOENT') throw error;
     return null;
   });
   const content = before === null ? fileOf(stage, status, pipeline) : updated(before, file, { stage, status });
-  if (content === null) return keep('another-stage');
+  if (content === null) return save('another-stage');
   if (content === before) {
     reply.unchanged += 1;
     return remember(store, stage.id, file, content);
   }
-  if (before !== null && fileSign(before) !== stage.sourceSign) return keep('changed');
+  if (before !== null && fileSign(before) !== stage.sourceSign) return save('changed');
   await mkdir(dirname(file), { recursive: true });
   // Whole or not at all: an editor, or a watch, may read it at any time.
   const half = `${file}.callboard-${createHash('sha256').update(content).digest('hex').slice(0, 8)}`;
@@ -127,15 +127,15 @@ function fileOf(stage: Stage, status: string, pipeline: string | null): string {
 function updated(before: string, file: string, { stage, status }: Pick<Exporting, 'stage' | 'status'>): string | null {
   const parsed = parseStageFile(file, before);
   if (parsed === null || 'problem' in parsed || parsed.stage.id !== stage.id) return null;
-  const { title, dependsOn, priority, group, model, effort, prompt, status: told } = parsed.stage;
-  const isSkipped = told === 'Skipped' && status === 'Complete';
-  const wanted = fieldsOf(stage, isSkipped ? told : status);
+  const { title, dependsOn, priority, group, model, effort, prompt, status: reported } = parsed.stage;
+  const isSkipped = reported === 'Skipped' && status === 'Complete';
+  const wanted = fieldsOf(stage, isSkipped ? reported : status);
   const is = {
     id: stage.id,
     title,
     depends_on: dependsOn,
     priority: priority ?? 2,
-    status: told,
+    status: reported,
     group: group ?? null,
     model: model ?? null,
     effort: effort ?? null,

@@ -27,49 +27,49 @@ async function setUp() {
   };
   const { project } = await start().projects.register({ path });
   const now = async () => (await store.read.projects.find(project.id))?.gitSettings;
-  const look = async () => {
+  const check = async () => {
     const parts = start();
-    await parts.settings.lookAtAll();
+    await parts.settings.checkAll();
     await parts.repositories.settled(project.id);
     return now();
   };
-  return { ...lab, path, store, events, start, project, now, look };
+  return { ...lab, path, store, events, start, project, now, check };
 }
 
 it('counts the settings at registration as agreed, and reports later ones once', async () => {
-  const { git, path, look, events, project, folder } = await setUp();
-  expect(await look()).toEqual({ needed: false, hash: '', items: [] });
+  const { git, path, check, events, project, folder } = await setUp();
+  expect(await check()).toEqual({ needed: false, hash: '', items: [] });
   await git(path, 'config', 'core.fsmonitor', join(folder, 'monitor'));
-  const found = await look();
+  const found = await check();
   expect(found).toMatchObject({
     needed: true,
     items: [
       { kind: 'config', name: 'core.fsmonitor', value: join(folder, 'monitor'), file: join(path, '.git', 'config') },
     ],
   });
-  expect(await look()).toEqual(found);
-  const told = events.filter(
+  expect(await check()).toEqual(found);
+  const reported = events.filter(
     (event) =>
       event.type === 'project-updated' && event.data.projectId === project.id && event.data.project.gitSettings.needed,
   );
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   await git(path, 'config', '--unset', 'core.fsmonitor');
-  expect(await look()).toMatchObject({ needed: false });
+  expect(await check()).toMatchObject({ needed: false });
 });
 
 it('agrees permanently, and only to the settings that were shown', async () => {
-  const { git, path, look, start, project, folder } = await setUp();
+  const { git, path, check, start, project, folder } = await setUp();
   await git(path, 'config', 'core.fsmonitor', 'first');
-  const { hash = '' } = (await look()) ?? {};
+  const { hash = '' } = (await check()) ?? {};
   await git(path, 'config', 'core.fsmonitor', join(folder, 'second'));
   const { settings } = start();
   await expect(settings.agree(project.id, hash)).rejects.toMatchObject({ code: 'git_settings_changed' });
-  const shown = await look();
+  const shown = await check();
   expect(shown?.items).toMatchObject([{ value: join(folder, 'second') }]);
   expect((await settings.agree(project.id, shown?.hash ?? '')).gitSettings.needed).toBe(false);
-  expect(await look()).toMatchObject({ needed: false });
+  expect(await check()).toMatchObject({ needed: false });
   await writeFile(join(folder, 'second'), '#!/bin/sh\n');
-  expect(await look()).toMatchObject({ needed: true });
+  expect(await check()).toMatchObject({ needed: true });
 });
 
 it('refuses to agree for an unknown project', async () => {
@@ -80,7 +80,7 @@ it('refuses to agree for an unknown project', async () => {
 });
 
 it('counts the current settings of a repository that an older Callboard registered as agreed', async () => {
-  const { git, path, store, project, look } = await setUp();
+  const { git, path, store, project, check } = await setUp();
   await git(path, 'config', 'core.fsmonitor', 'mine');
   const { createdAt } = project;
   await store.transact(async (tx) => {
@@ -88,9 +88,9 @@ it('counts the current settings of a repository that an older Callboard register
     await tx.projects.save({ ...project, createdAt });
   });
   expect(await store.read.projects.gitAgreement(project.id)).toBeNull();
-  expect(await look()).toMatchObject({ needed: false });
+  expect(await check()).toMatchObject({ needed: false });
   await appendFile(join(path, '.git', 'config'), '[core]\n\tsshCommand = theirs\n');
-  expect((await look())?.items.map(({ name }) => name)).toEqual(['core.sshcommand']);
+  expect((await check())?.items.map(({ name }) => name)).toEqual(['core.sshcommand']);
 });
 
 it('reports settings that only one worktree has', async () => {

@@ -15,10 +15,10 @@ export interface ProjectGitSettings {
    */
   agree(id: ProjectId, hash: string): Promise<Project>;
   /** Checks all repositories. At the first check of a repository, its settings count as set up by a person. */
-  lookAtAll(): Promise<void>;
+  checkAll(): Promise<void>;
 }
 
-export interface GitSettingsParts {
+export interface GitSettingsDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'gitSettings'>;
   repositories: StoredRepositories;
@@ -26,9 +26,9 @@ export interface GitSettingsParts {
 }
 
 /** Each check calls git. */
-const LOOKS_AT_ONCE = 4;
+const CHECKS_AT_ONCE = 4;
 
-export function createGitSettings({ store, worktrees, repositories, log }: GitSettingsParts): ProjectGitSettings {
+export function createGitSettings({ store, worktrees, repositories, log }: GitSettingsDeps): ProjectGitSettings {
   return {
     async agree(id, hash) {
       await worktrees.gitSettings(await requireProject(store.read, id));
@@ -38,8 +38,8 @@ export function createGitSettings({ store, worktrees, repositories, log }: GitSe
       throw new Rejection('git_settings_changed', `The git settings of ${id} have changed since you looked. ${advice}`);
     },
 
-    async lookAtAll() {
-      await forEachAtOnce(await store.read.projects.list(), LOOKS_AT_ONCE, async (project) => {
+    async checkAll() {
+      await forEachAtOnce(await store.read.projects.list(), CHECKS_AT_ONCE, async (project) => {
         await worktrees.gitSettings(project).catch((error: unknown) => {
           log.warn({ err: error, projectId: project.id }, 'git settings not read');
         });

@@ -25,7 +25,7 @@ interface IgnoredKeys {
 }
 
 /** What a pass over a watched folder found. */
-export type FolderNews = Pick<StageFolder, 'problems' | 'removed' | 'kept'>;
+export type FolderUpdate = Pick<StageFolder, 'problems' | 'removed' | 'kept'>;
 
 /** Imports stages from Markdown files, one stage each. */
 export interface StageImports {
@@ -43,15 +43,15 @@ export interface StageImports {
    * the file itself changes. A broken file changes nothing, and neither do files that do not fit together.
    * @throws Rejection `unknown_project`; a system error
    */
-  follow(projectId: ProjectId, path: string): Promise<FolderNews>;
+  follow(projectId: ProjectId, path: string): Promise<FolderUpdate>;
 }
 
-interface ImportParts {
+interface ImportDeps {
   home: string;
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
   pipelinesFor: PipelinesFor;
-  /** As `StagesParts.requireMachine`. */
+  /** As `StagesDeps.requireMachine`. */
   requireMachine?: ((pin: string) => Promise<void>) | undefined;
 }
 
@@ -61,7 +61,7 @@ export function createStageImports({
   home,
   pipelinesFor,
   requireMachine = refusePin,
-}: ImportParts): StageImports {
+}: ImportDeps): StageImports {
   /** Stores the changed files. All of them must fit together, also those that have not changed. */
   async function takeOver(project: Project, files: readonly StageFile[], changed: readonly StageFile[]): Promise<void> {
     if (changed.length === 0) return;
@@ -97,23 +97,23 @@ export function createStageImports({
     async follow(projectId, path) {
       const project = await requireProject(store.read, projectId);
       const folder = resolve(project.path, expandHome(path, home));
-      const news: FolderNews = { problems: [], removed: [], kept: [] };
+      const updates: FolderUpdate = { problems: [], removed: [], kept: [] };
       const stages = (await store.read.stages.list()).filter((stage) => stage.projectId === projectId);
       try {
         const found = await parseStageFiles(folder);
-        news.problems.push(...found.problems);
+        updates.problems.push(...found.problems);
         const there = new Set([...found.stages.map((file) => file.path), ...found.broken]);
         for (const { source } of stages)
-          if (source?.startsWith(`${folder}/`) && !there.has(source)) news.removed.push(source);
+          if (source?.startsWith(`${folder}/`) && !there.has(source)) updates.removed.push(source);
         const signs = new Map(stages.map(({ id, sourceSign }) => [id, sourceSign]));
-        news.kept.push(...(await keptOf(store, found.stages)));
+        updates.kept.push(...(await savedOf(store, found.stages)));
         const changed = found.stages.filter(({ id, sign }) => signs.get(id) !== sign).map(withoutConsent);
         await takeOver(project, found.stages, changed);
       } catch (error) {
         if (!(error instanceof Rejection)) throw error;
-        news.problems.push(...error.message.split('\n').slice(1));
+        updates.problems.push(...error.message.split('\n').slice(1));
       }
-      return news;
+      return updates;
     },
   };
 }
@@ -133,19 +133,19 @@ const withoutConsent = (file: StageFile): StageFile => ({
 });
 
 /** Returns the started stages whose file no longer says what they began with. */
-async function keptOf(store: Store, files: readonly StageFile[]): Promise<StageId[]> {
-  const kept: StageId[] = [];
+async function savedOf(store: Store, files: readonly StageFile[]): Promise<StageId[]> {
+  const saved: StageId[] = [];
   for (const { id, title, prompt } of files) {
     const stage = await store.read.stages.find(id);
     if (stage === null || (stage.title === title && stage.prompt === prompt)) continue;
-    if (stage.completedAt === null && (await store.read.sessions.find(id)) !== null) kept.push(id);
+    if (stage.completedAt === null && (await store.read.sessions.find(id)) !== null) saved.push(id);
   }
-  return kept;
+  return saved;
 }
 
 /** Returns the pipelines that the files name, each as the commit has it at which the file's stage begins. */
 async function pipelinesNamedIn(
-  { store, pipelinesFor }: Pick<ImportParts, 'store' | 'pipelinesFor'>,
+  { store, pipelinesFor }: Pick<ImportDeps, 'store' | 'pipelinesFor'>,
   projectId: ProjectId,
   files: readonly StageFile[],
 ): Promise<ReadonlyMap<StageFile, NamedPipeline>> {
@@ -196,13 +196,13 @@ function requireSound(project: Project, files: readonly StageFile[], known: Read
 }
 
 function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage>): string[] | null {
-  const edges = new Map<string, readonly string[]>([...known].map(([id, stage]) => [id, stage.dependsOn]));
-  for (const file of files) edges.set(file.id, file.dependsOn);
+  const platform = new Map<string, readonly string[]>([...known].map(([id, stage]) => [id, stage.dependsOn]));
+  for (const file of files) platform.set(file.id, file.dependsOn);
   const finished = new Set<string>();
   function visit(id: string, trail: string[]): string[] | null {
     if (trail.includes(id)) return [...trail.slice(trail.indexOf(id)), id];
     if (finished.has(id)) return null;
-    for (const next of edges.get(id) ?? []) {
+    for (const next of platform.get(id) ?? []) {
       const cycle = visit(next, [...trail, id]);
       if (cycle !== null) return cycle;
     }

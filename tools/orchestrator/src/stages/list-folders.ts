@@ -7,13 +7,13 @@ import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { pathExists } from '../lib/path-exists.ts';
 
-export interface FolderParts {
+export interface FolderDeps {
   home: string;
   /** Callboard's own folder, which is not listed. */
   dataDir: string;
 }
 
-const MOST = 500;
+const MAX = 500;
 /** Folders of the system that hold no files of anybody. */
 const NOT_LISTED = ['/proc', '/sys', '/dev'];
 
@@ -22,7 +22,7 @@ const NOT_LISTED = ['/proc', '/sys', '/dev'];
  * content is read.
  * @throws Rejection `bad_request`, `unknown_folder`, `folder_unreadable`
  */
-export async function listFolders({ home, dataDir }: FolderParts, given?: string): Promise<FolderList> {
+export async function listFolders({ home, dataDir }: FolderDeps, given?: string): Promise<FolderList> {
   const wanted = given === undefined ? await existingFolder(home) : expandHome(given, home);
   if (!isAbsolute(wanted) || wanted.includes('\0'))
     throw new Rejection('bad_request', `${given} is not an absolute path. Start it with / or ~.`);
@@ -40,8 +40,8 @@ export async function listFolders({ home, dataDir }: FolderParts, given?: string
   return {
     folder: { name: basename(path) || path, path, isRepository: await isRepository(path) },
     parent: path === dirname(path) ? null : dirname(path),
-    folders: found.slice(0, MOST),
-    isCut: found.length > MOST,
+    folders: found.slice(0, MAX),
+    isCut: found.length > MAX,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { StageId, StageMerge } from '@callboard/contract';
 import { pause } from '@callboard/runtime/waits';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MergeIntent } from '../store/records.ts';
@@ -8,11 +8,11 @@ import type { Store } from '../store/store.ts';
 import type { Merged, Worktrees } from '../worktrees/worktrees.ts';
 import type { StageEndings } from './stage-endings.ts';
 
-export interface MergeIntentsParts {
+export interface MergeIntentsDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'settleMerge' | 'settleUndo'>;
   endings: StageEndings;
-  edges: Pick<Edges, 'newId'>;
+  platform: Pick<Platform, 'newId'>;
   log: Logger;
   /** Whether a process with this variable is alive, as `NAME=value`. */
   hasProcessWith: (variable: string) => Promise<boolean>;
@@ -36,18 +36,18 @@ export interface MergeIntents {
 type Marker = Readonly<Record<string, string>>;
 
 const MARKER = 'CB_MERGE';
-const LOOK_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 /** Git's own limit is a minute (`run-git.ts`). What still carries the marker later was started by it and is no merge. */
 const GIT_ENDS_MS = 70_000;
 
-export function createMergeIntents(parts: MergeIntentsParts): MergeIntents {
-  const { store, worktrees, endings, edges, log, hasProcessWith } = parts;
+export function createMergeIntents(deps: MergeIntentsDeps): MergeIntents {
+  const { store, worktrees, endings, platform, log, hasProcessWith } = deps;
   const isRunning = ({ id }: MergeIntent) => hasProcessWith(`${MARKER}=${id}`);
 
   async function untilGitEnded(intent: MergeIntent, signal: AbortSignal): Promise<void> {
     // A killed orchestrator leaves its git to finish.
-    for (let waited = 0; waited < GIT_ENDS_MS && (await isRunning(intent)); waited += LOOK_MS) {
-      await pause(LOOK_MS, signal);
+    for (let waited = 0; waited < GIT_ENDS_MS && (await isRunning(intent)); waited += CHECK_INTERVAL_MS) {
+      await pause(CHECK_INTERVAL_MS, signal);
       signal.throwIfAborted();
     }
   }
@@ -81,7 +81,7 @@ export function createMergeIntents(parts: MergeIntentsParts): MergeIntents {
     async begin(stageId, kind, merge, actor) {
       await store.sync(); // a power cut must not lose the records of work that is merged
       return store.transact(async (tx) => {
-        const id = edges.newId();
+        const id = platform.newId();
         const since = Date.now();
         await tx.mergeIntents.save({ stageId, id, kind, merge: { at: tx.now, ...merge }, since, actor });
         return { [MARKER]: id };

@@ -9,13 +9,13 @@ import {
   type ProjectPatch,
   ProjectSettings,
 } from '@callboard/contract';
-import { forgetHoldsOf } from '../domain/holds.ts';
+import { forgetPausesOf } from '../domain/holds.ts';
 import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { type FolderParts, listFolders } from './list-folders.ts';
+import { type FolderDeps, listFolders } from './list-folders.ts';
 import { refusePin } from './new-stage.ts';
 
 /** The repositories on the board. */
@@ -38,7 +38,7 @@ export interface Projects {
 }
 
 /** Where repositories are, if several machines share the store. */
-interface SharedPlaces {
+interface SharedInstallations {
   /** One name for all addresses of a remote; null for a folder. */
   nameOf(address: string): string | null;
   /** As `Places.join` and `Places.add` of the machines. */
@@ -46,11 +46,11 @@ interface SharedPlaces {
   add(tx: Tx, project: Project, remote: string | null): Promise<void>;
 }
 
-export interface ProjectsParts extends FolderParts {
-  /** As `StagesParts.requireMachine`. */
+export interface ProjectsDeps extends FolderDeps {
+  /** As `StagesDeps.requireMachine`. */
   requireMachine?: ((pin: string) => Promise<void>) | undefined;
   /** Left out where one machine has everything. */
-  places?: SharedPlaces | undefined;
+  places?: SharedInstallations | undefined;
   store: Store;
   worktrees: Worktrees;
 }
@@ -61,7 +61,7 @@ export function createProjects({
   places: shared,
   requireMachine = refusePin,
   ...places
-}: ProjectsParts): Projects {
+}: ProjectsDeps): Projects {
   async function remoteOf(root: string): Promise<string | null> {
     const remote = shared === undefined ? null : await worktrees.remote({ path: root });
     return remote?.urls.map((url) => shared?.nameOf(url) ?? null).find((found) => found !== null) ?? null;
@@ -129,7 +129,7 @@ export function createProjects({
           throw new Rejection('project_in_use', `${id} still has stages. Delete its stages, then remove the project.`);
         await tx.projects.remove(id);
         await tx.agreed.remove(id);
-        await forgetHoldsOf(tx, { projectId: id });
+        await forgetPausesOf(tx, { projectId: id });
         await tx.budgets.remove({ projectId: id });
         await tx.emit({ type: 'project-removed', data: { projectId: id } });
         return project;

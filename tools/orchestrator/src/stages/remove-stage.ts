@@ -13,11 +13,11 @@ export interface StageRemoval {
   remove(input: CommandInput<'remove_stage'>, by: string): Promise<CommandReply<'remove_stage'>>;
 }
 
-export interface StageRemovalParts {
+export interface StageRemovalDeps {
   store: Store;
   stages: Stages;
   worktrees: Worktrees;
-  trash: Pick<Trash, 'keep'>;
+  trash: Pick<Trash, 'save'>;
   /** As `LeftoverProcesses`. */
   leftovers: Record<'list' | 'endMarkedOf', (stageId: StageId) => Promise<LeftProcess[]>>;
   /** Ends what runs in the worktree, and cleans it up. */
@@ -42,7 +42,7 @@ export function createStageRemoval({
   trash,
   leftovers,
   cleanUp,
-}: StageRemovalParts): StageRemoval {
+}: StageRemovalDeps): StageRemoval {
   return {
     async plan(stageId) {
       const stage = await requireStage(store.read, stageId);
@@ -68,7 +68,7 @@ export function createStageRemoval({
               buildFolders,
               mayBegin,
               stageId,
-              keep: (files, commits) => trash.keep(worktree.path, files, { project, stage, by }, commits),
+              save: (files, commits) => trash.save(worktree.path, files, { project, stage, by }, commits),
             });
       if (project !== null) await worktrees.dropTurns(project, stageId);
       const gone = await stages.remove(stageId);

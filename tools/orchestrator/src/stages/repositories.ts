@@ -36,7 +36,7 @@ export function createRepositories(parts: { store: Store; dataDir: string; log: 
     return [...checkouts.values()].flat();
   }
 
-  async function keepPending(id: ProjectId): Promise<void> {
+  async function applyPending(id: ProjectId): Promise<void> {
     const found = await pendingIn(id);
     await store.transact(async (tx) => {
       const before = await tx.projects.gitAgreement(id);
@@ -68,7 +68,7 @@ export function createRepositories(parts: { store: Store; dataDir: string; log: 
       const projectId = ProjectId.parse(id);
       const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
       pendingOf.set(id, checkouts.set(checkout, pending));
-      exclusively(id, () => keepPending(projectId)).catch((error: unknown) => {
+      exclusively(id, () => applyPending(projectId)).catch((error: unknown) => {
         log.error({ err: error, projectId }, 'pending git settings not stored');
       });
     },

@@ -38,13 +38,13 @@ export interface Interrupted {
 
 const short = (commit: string): string => commit.slice(0, 7);
 
-export interface StageEndingsParts {
+export interface StageEndingsDeps {
   store: Store;
   /** Called when a stage is done that was not before. */
   onDone?: (stageId: StageId) => void;
 }
 
-export function createStageEndings({ store, onDone = () => undefined }: StageEndingsParts): StageEndings {
+export function createStageEndings({ store, onDone = () => undefined }: StageEndingsDeps): StageEndings {
   return {
     async done(stageId, merged, actor, foreign = []) {
       const isDone = await store.transact(async (tx) => {
@@ -53,12 +53,12 @@ export function createStageEndings({ store, onDone = () => undefined }: StageEnd
         if (merged === null) await requireCompletable(tx, stage);
         else await addMergeNotice(tx, stageId, merged, actor);
         await addForeignNotice(tx, stageId, foreign);
-        const kept = merged === null ? null : { ...merged, at: tx.now };
-        const worktree = withMerge(stage.worktree, kept);
+        const saved = merged === null ? null : { ...merged, at: tx.now };
+        const worktree = withMerge(stage.worktree, saved);
         // A message has started it again meanwhile.
         const isDone = (await tx.sessions.find(stageId))?.launchId == null;
         if (isDone && stage.completedAt === null) tx.afterCommit(() => onDone(stageId));
-        if (isDone) await save(tx, { ...stage, worktree, merged: kept, completedAt: stage.completedAt ?? tx.now });
+        if (isDone) await save(tx, { ...stage, worktree, merged: saved, completedAt: stage.completedAt ?? tx.now });
         else if (worktree !== stage.worktree) await save(tx, { ...stage, worktree });
         return isDone;
       });

@@ -5,14 +5,14 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { importFailed } from './read-stage-files.ts';
 import type { StageFile } from './stage-file.ts';
 
-interface StartPointParts {
+interface StartPointDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
 }
 
 /** Checks what git must accept, except for stages that have been started: those keep their branch. @throws Rejection `import_failed` */
 export async function requireStartPoints(
-  { store, worktrees }: StartPointParts,
+  { store, worktrees }: StartPointDeps,
   project: Project,
   files: readonly StageFile[],
 ): Promise<void> {
@@ -29,14 +29,14 @@ export async function requireStartPoints(
   if (problems.length > 0) throw importFailed(problems);
 }
 
-interface PinParts {
+interface PinDeps {
   store: Store;
-  /** As `StagesParts.requireMachine`. */
+  /** As `StagesDeps.requireMachine`. */
   requireMachine: (pin: string) => Promise<void>;
 }
 
 /** Checks that each machine in the files is there, except for stages that have been started. @throws Rejection `import_failed` */
-export async function requirePins({ store, requireMachine }: PinParts, files: readonly StageFile[]): Promise<void> {
+export async function requirePins({ store, requireMachine }: PinDeps, files: readonly StageFile[]): Promise<void> {
   const problems: string[] = [];
   for (const { id, path, machine = null } of files) {
     if (machine === null || (await store.read.sessions.find(id)) !== null) continue;

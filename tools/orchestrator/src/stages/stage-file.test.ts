@@ -20,8 +20,8 @@ it.each([
   ['id: A\ntitle: T\ndepends_on: [B, 12]', 'YAML does not read 12 as text', 'depends_on[1]'],
   ['id: A', 'title is missing', 'title'],
   ['title: T', 'id is missing', 'id'],
-])('names the value and its position in %j', (frontmatter, words, place) => {
+])('names the value and its position in %j', (frontmatter, text, place) => {
   const problem = JSON.stringify(parse(frontmatter));
-  expect(problem).toContain(JSON.stringify(words).slice(1, -1));
+  expect(problem).toContain(JSON.stringify(text).slice(1, -1));
   expect(problem).toContain(place);
 });

@@ -92,9 +92,9 @@ it('stores the files of the first message, and adds and removes some of them', a
 it('accepts no more files than a message can take, and then stores nothing', async () => {
   const { stages, stage, create, store } = await stageWithFiles('a.txt');
   const many = Array.from({ length: 20 }, (_, index) => file(`${index}.txt`));
-  const keep = stage.attachments.map(({ fileId }) => fileId);
+  const save = stage.attachments.map(({ fileId }) => fileId);
   const tooMany = { code: 'too_many_files', message: expect.stringContaining('these would be 21') };
-  await expect(stages.update(stage.id, { files: keep, attachments: many })).rejects.toMatchObject(tooMany);
+  await expect(stages.update(stage.id, { files: save, attachments: many })).rejects.toMatchObject(tooMany);
   expect((await store.read.stages.find(stage.id))?.attachments).toEqual(stage.attachments);
   await expect(create([...many, file('more.txt')])).rejects.toMatchObject(tooMany);
   expect(await store.read.stages.list()).toHaveLength(1);
@@ -102,11 +102,11 @@ it('accepts no more files than a message can take, and then stores nothing', asy
 
 it('keeps the files of the first message when old draft files are deleted, and deletes them with the stage', async () => {
   const { stages, stage, store } = await stageWithFiles('a.txt');
-  const [kept] = stage.attachments;
+  const [saved] = stage.attachments;
   await createDraftFiles({ store }).forgetOlder('2999-01-01T00:00:00.000Z');
-  expect(await stages.attachment(stage.id, kept?.fileId ?? '')).toEqual(file('a.txt'));
+  expect(await stages.attachment(stage.id, saved?.fileId ?? '')).toEqual(file('a.txt'));
   await stages.remove(stage.id);
-  expect(await store.read.attachments.find(stage.id, kept?.fileId ?? '')).toBeNull();
+  expect(await store.read.attachments.find(stage.id, saved?.fileId ?? '')).toBeNull();
 });
 
 it('takes a copy of the pipeline that is named, and its way to finish unless another one is given', async () => {
@@ -128,10 +128,10 @@ it('takes a copy of the pipeline that is named, and its way to finish unless ano
 it('keeps the phases that have begun, but for the gate of the current one', async () => {
   const phase = (name: string) => ({ name, prompt: `${name} it.` });
   const [design, build, finish] = [phase('Design'), phase('Build'), phase('Finish')];
-  const { store, stageId, tell, record } = await busyTestSession({ pipeline: [design, build, finish] });
+  const { store, stageId, emit, record } = await busyTestSession({ pipeline: [design, build, finish] });
   const stages = stagesIn(store);
   const change = (pipeline: object[]) => stages.update(stageId, { pipeline: pipeline as Stage['pipeline'] });
-  await tell(turnEnded());
+  await emit(turnEnded());
   expect(await record()).toMatchObject({ phaseIndex: 1 });
   const refused = { code: 'stage_running', message: expect.stringContaining('has begun') };
   for (const wrong of [

@@ -10,8 +10,8 @@ import {
   type StagePatch,
 } from '@callboard/contract';
 import { planAttachments, storeAttachments } from '../domain/attachments.ts';
-import { requireNotGoingBack } from '../domain/going-back.ts';
-import { holdStage, releaseStage } from '../domain/holds.ts';
+import { requireNotRewinding } from '../domain/going-back.ts';
+import { pauseStage, releaseStage } from '../domain/holds.ts';
 import { replanWait } from '../domain/limit-waits.ts';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
@@ -21,7 +21,7 @@ import { truncate } from '../lib/truncate.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { requireBegunKept } from './begun-phases.ts';
+import { requireStartedPhasesUnchanged } from './begun-phases.ts';
 import { choosePipeline, type PipelinesFor } from './find-pipeline.ts';
 import { forgetStage } from './forget-stage.ts';
 import { chosenOf, newStage, refusePin } from './new-stage.ts';
@@ -62,7 +62,7 @@ export interface Stages {
   remove(stageId: StageId): Promise<Stage>;
 }
 
-interface StagesParts {
+interface StagesDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
   /** The settings in force of new stages of a project. @throws Rejection `unknown_project` */
@@ -81,15 +81,15 @@ const isBound = ({ origin, adopted, fork }: Stage): boolean => origin !== null |
 const CALLBOARD = 'Callboard';
 
 /** What the first start uses and nothing changes afterwards. */
-const KEPT_ONCE_STARTED = [
+const FIXED_ONCE_STARTED = [
   ...(['prompt', 'promptIsCommand', 'attachments', 'files'] as const),
   ...(['permissionMode', 'effort', 'base', 'branch'] as const),
 ];
 
-export function createStages(parts: StagesParts): Stages {
-  const { store, worktrees, pipelinesFor, requireMachine = refusePin } = parts;
+export function createStages(deps: StagesDeps): Stages {
+  const { store, worktrees, pipelinesFor, requireMachine = refusePin } = deps;
   return {
-    create: createIn(parts),
+    create: createIn(deps),
 
     async update(stageId, patch, actor = CALLBOARD) {
       const before = await requireStage(store.read, stageId);
@@ -107,12 +107,12 @@ export function createStages(parts: StagesParts): Stages {
         const changes = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
         const session = await tx.sessions.find(stageId);
-        if (session !== null && KEPT_ONCE_STARTED.some((field) => patch[field] !== undefined)) {
+        if (session !== null && FIXED_ONCE_STARTED.some((field) => patch[field] !== undefined)) {
           const advice =
             'Send a message instead of changing its prompt, and change mode and effort on its page. Its branch stays.';
           throw new Rejection('stage_running', `${stageId} has been started. ${advice}`);
         }
-        if (chosen.pipeline !== undefined) requireBegunKept(stage, session, chosen.pipeline);
+        if (chosen.pipeline !== undefined) requireStartedPhasesUnchanged(stage, session, chosen.pipeline);
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
         const attachments = await changeAttachments(tx, stage, { files, more });
         const saved = await save(tx, { ...stage, ...changes, attachments, dependsOn, updatedAt: tx.now });
@@ -155,7 +155,7 @@ function createIn({
   pipelinesFor,
   here,
   requireMachine = refusePin,
-}: StagesParts): Stages['create'] {
+}: StagesDeps): Stages['create'] {
   return async (wanted, { creationId, fields, also } = {}) => {
     // Before anything is checked: the first one may have changed what would be found, as the branches that are taken.
     const earlier = await created(store.read, creationId);
@@ -171,7 +171,7 @@ function createIn({
       await requireDependencies(tx, wanted.dependsOn ?? []);
       const id = await unusedId(tx);
       const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
-      const files = planAttachments(tx, made, { keep: [], more: wanted.attachments ?? [] });
+      const files = planAttachments(tx, made, { save: [], more: wanted.attachments ?? [] });
       const given = { ...made, ...(await fields?.(tx)), attachments: files.files };
       const stage = here !== undefined && isBound(given) ? { ...given, machineId: here } : given;
       await tx.stages.insert(stage, creationId);
@@ -188,7 +188,7 @@ const created = async ({ stages }: Pick<Tables, 'stages'>, creationId: string | 
   creationId === undefined ? null : stages.findCreated(creationId);
 
 async function setHeld(tx: Tx, stageId: StageId, held: boolean, actor: string): Promise<Stage> {
-  await (held ? holdStage(tx, stageId, actor) : releaseStage(tx, stageId));
+  await (held ? pauseStage(tx, stageId, actor) : releaseStage(tx, stageId));
   return requireStage(tx, stageId);
 }
 
@@ -200,7 +200,7 @@ async function save(tx: Tx, stage: Stage): Promise<Stage> {
 
 /** Throws unless git accepts where the stage's branch begins and what it is called, and no other stage wants that name. */
 async function requireStart(
-  { store, worktrees }: Pick<StagesParts, 'store' | 'worktrees'>,
+  { store, worktrees }: Pick<StagesDeps, 'store' | 'worktrees'>,
   { base = null, branch = null }: StagePatch,
   { projectId, stageId }: Omit<WantedBranch, 'branch'>,
 ): Promise<void> {
@@ -216,7 +216,7 @@ async function changeAttachments(
   { files, more }: { files: string[] | undefined; more: Attachment[] | undefined },
 ): Promise<Stage['attachments']> {
   if (files === undefined && more === undefined) return stage.attachments;
-  const change = planAttachments(tx, stage, { keep: files ?? [], more: more ?? [] });
+  const change = planAttachments(tx, stage, { save: files ?? [], more: more ?? [] });
   await storeAttachments(tx, stage.id, change);
   return change.files;
 }
@@ -239,7 +239,7 @@ async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   if (session !== null && isChecking(session)) {
     throw new Rejection('stage_running', `A check of ${stageId} is running. Stop it, or wait for its result.`);
   }
-  requireNotGoingBack(session);
+  requireNotRewinding(session);
   if (session !== null && session.launchId !== null) {
     throw new Rejection('stage_running', `${stageId} has a running session (${session.state}). Stop it first.`);
   }

@@ -52,14 +52,14 @@ async function scene() {
     begin,
     passes: () => passes,
     stage: async (id: string): Promise<Stage | null> => store.read.stages.find(StageId.parse(id)),
-    news: async (): Promise<StageFolder | undefined> => (await requireProject(store.read, SHOP)).stageFolders[0],
+    updates: async (): Promise<StageFolder | undefined> => (await requireProject(store.read, SHOP)).stageFolders[0],
   };
 }
 
 it('follows changed, new and broken files, and says which are gone', async () => {
-  const { begin, write, stage, news, folder } = await scene();
+  const { begin, write, stage, updates, folder } = await scene();
   begin();
-  await expect.poll(news).toMatchObject({ path: 'stages', problems: [], removed: [], kept: [] });
+  await expect.poll(updates).toMatchObject({ path: 'stages', problems: [], removed: [], kept: [] });
   await write('a.md', text('A', 'Better', 'depends_on: [B]\npriority: 0\n'));
   await write('deep/b.md', text('B', 'Second'));
   await expect
@@ -68,18 +68,20 @@ it('follows changed, new and broken files, and says which are gone', async () =>
   expect(await stage('B')).toMatchObject({ title: 'Second' });
 
   await write('a.md', '---\nid: A\n---\nNo title.\n');
-  await expect.poll(news).toMatchObject({ problems: [expect.stringContaining('a.md: title is missing')], removed: [] });
+  await expect
+    .poll(updates)
+    .toMatchObject({ problems: [expect.stringContaining('a.md: title is missing')], removed: [] });
   expect(await stage('A')).toMatchObject({ title: 'Better' });
   await write('a.md', text('A', 'Mended', 'status: Complete\n'));
   await expect.poll(() => stage('A')).toMatchObject({ title: 'Mended', completedAt: expect.any(String) });
 
   await rm(join(folder, 'deep'), { recursive: true });
-  await expect.poll(news).toMatchObject({ problems: [], removed: [join(folder, 'deep', 'b.md')] });
+  await expect.poll(updates).toMatchObject({ problems: [], removed: [join(folder, 'deep', 'b.md')] });
   expect(await stage('B')).toMatchObject({ title: 'Second' });
 });
 
 it('keeps what somebody wrote here until the file itself changes, and what a started stage began with', async () => {
-  const { begin, write, stage, store, news } = await scene();
+  const { begin, write, stage, store, updates } = await scene();
   await write('b.md', text('B', 'Second'));
   begin();
   await expect.poll(() => stage('B')).not.toBeNull();
@@ -97,7 +99,7 @@ it('keeps what somebody wrote here until the file itself changes, and what a sta
   expect(await stage('A')).toMatchObject({ title: 'My own words' });
   await change('B', { completedAt: null });
   await write('b.md', text('B', 'Later still'));
-  await expect.poll(news).toMatchObject({ kept: ['B'] });
+  await expect.poll(updates).toMatchObject({ kept: ['B'] });
   await write('a.md', text('A', 'From the file'));
   await expect.poll(() => stage('A')).toMatchObject({ title: 'From the file' });
 });
@@ -119,28 +121,28 @@ it('reads a storm of changes a few times, and a folder that stays the same chang
   for (let n = 0; n < 100; n++) await write('a.md', text('A', `Version ${n}`));
   await expect.poll(() => stage('A')).toMatchObject({ title: 'Version 99' });
   expect(passes() - before).toBeLessThan(20);
-  const told = events.length;
+  const reported = events.length;
   await write('a.md', text('A', 'Version 99'));
   const quiet = passes();
   await expect.poll(passes).toBeGreaterThan(quiet);
-  expect(events.slice(told).filter(({ type }) => type === 'stage-updated')).toEqual([]);
+  expect(events.slice(reported).filter(({ type }) => type === 'stage-updated')).toEqual([]);
 });
 
 it('goes on after a restart with what changed meanwhile, and waits for a folder that is missing', async () => {
-  const { begin, write, stage, news, folder, projects } = await scene();
+  const { begin, write, stage, updates, folder, projects } = await scene();
   const stop = begin();
-  await expect.poll(news).toMatchObject({ problems: [] });
+  await expect.poll(updates).toMatchObject({ problems: [] });
   await stop();
   await write('a.md', text('A', 'While it was away'));
   begin();
   await expect.poll(() => stage('A')).toMatchObject({ title: 'While it was away' });
   await rename(folder, `${folder}-away`);
-  await expect.poll(news).toMatchObject({ problems: [expect.stringContaining('There is no file or folder')] });
+  await expect.poll(updates).toMatchObject({ problems: [expect.stringContaining('There is no file or folder')] });
   await writeFile(join(`${folder}-away`, 'a.md'), text('A', 'Back again'));
   await rename(`${folder}-away`, folder);
   await expect.poll(() => stage('A')).toMatchObject({ title: 'Back again' });
   await projects.update(SHOP, { settings: { stageFolders: [] } });
-  await expect.poll(news).toBeUndefined();
+  await expect.poll(updates).toBeUndefined();
   await write('a.md', text('A', 'Nobody looks'));
   expect(await stage('A')).toMatchObject({ title: 'Back again' });
 });
@@ -153,6 +155,6 @@ it('begins when there is news of a machine, and this one is to watch from now on
   await write('b.md', text('B', 'Second'));
   expect([await stage('B'), passes()]).toEqual([null, 0]);
   isFirst = true;
-  await store.transact((tx) => machines.tell(tx, here));
+  await store.transact((tx) => machines.notify(tx, here));
   await expect.poll(() => stage('B')).toMatchObject({ title: 'Second' });
 });

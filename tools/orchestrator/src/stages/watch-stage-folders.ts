@@ -5,11 +5,11 @@ import type { Project, ProjectId, StageFolder } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { expandHome } from '../lib/expand-home.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudgedWorker } from '../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../lib/nudged-worker.ts';
 import type { Store } from '../store/store.ts';
 import type { StageImports } from './import-stages.ts';
 
-export interface StageFoldersParts {
+export interface StageFoldersDeps {
   store: Store;
   log: Logger;
   imports: Pick<StageImports, 'follow'>;
@@ -23,16 +23,16 @@ export interface StageFoldersParts {
 const QUIET_MS = 500;
 
 /** A folder with more subfolders is not watched: each needs a watch of the system, which are few. */
-const MOST_FOLDERS = 200;
-const TOO_MANY = `It has more than ${MOST_FOLDERS} folders, so it is not watched. Watch a smaller one.`;
+const MAX_FOLDERS = 200;
+const TOO_MANY = `It has more than ${MAX_FOLDERS} folders, so it is not watched. Watch a smaller one.`;
 
 /**
  * Watches the folders that projects name, and takes over what changes in them. Nothing is polled: the system tells. A folder that
  * is missing is waited for in the folder above it.
  * @returns how to stop
  */
-export function startStageFolders(parts: StageFoldersParts): () => Promise<void> {
-  const { store, log, mayWatch = () => true } = parts;
+export function startStageFolders(deps: StageFoldersDeps): () => Promise<void> {
+  const { store, log, mayWatch = () => true } = deps;
   const watched = new Map<string, WatchedFolder>();
 
   /** Begins and ends watching as the projects say. */
@@ -49,17 +49,17 @@ export function startStageFolders(parts: StageFoldersParts): () => Promise<void>
       await folder.stop();
     }
     for (const [key, { project, path }] of wanted)
-      if (!watched.has(key)) watched.set(key, watchFolder(parts, project, path));
+      if (!watched.has(key)) watched.set(key, watchFolder(deps, project, path));
     for (const { id } of projects) await forgetOthers(store, id);
   }
 
-  const changes = createNudgedWorker(reconcile, (error) =>
+  const changes = createCoalescingWorker(reconcile, (error) =>
     log.error({ err: error }, 'watching folders of stages failed'),
   );
   const unlisten = store.onEvent(({ type }) => {
-    if (CAUSES.has(type)) changes.nudge();
+    if (CAUSES.has(type)) changes.schedule();
   });
-  changes.nudge();
+  changes.schedule();
   return async () => {
     unlisten();
     await changes.stop();
@@ -80,7 +80,7 @@ interface WatchedFolder {
 }
 
 function watchFolder(
-  { store, log, imports, home, quietMs = QUIET_MS }: StageFoldersParts,
+  { store, log, imports, home, quietMs = QUIET_MS }: StageFoldersDeps,
   project: Project,
   path: string,
 ): WatchedFolder {
@@ -98,8 +98,8 @@ function watchFolder(
     const folders = await foldersToWatch(folder);
     close();
     const problems = folders === null ? [`${folder}: ${TOO_MANY}`] : folders.flatMap((one) => begin(one));
-    const news = await imports.follow(project.id, path);
-    await saveNews(store, project.id, path, { ...news, problems: [...problems, ...news.problems] });
+    const updates = await imports.follow(project.id, path);
+    await saveUpdates(store, project.id, path, { ...updates, problems: [...problems, ...updates.problems] });
   }
 
   function begin(one: string): string[] {
@@ -116,13 +116,13 @@ function watchFolder(
   /** Many changes are one pass: it begins when the folder has been quiet. */
   function changed(): void {
     clearTimeout(timer);
-    timer = setTimeout(worker.nudge, quietMs);
+    timer = setTimeout(worker.schedule, quietMs);
   }
 
-  const worker = createNudgedWorker(pass, (error) =>
+  const worker = createCoalescingWorker(pass, (error) =>
     log.warn({ err: error, folder }, 'reading a folder of stages failed'),
   );
-  worker.nudge();
+  worker.schedule();
   return {
     async stop() {
       clearTimeout(timer);
@@ -141,7 +141,7 @@ async function foldersToWatch(folder: string): Promise<string[] | null> {
     const entries = await readdir(one, { withFileTypes: true }).catch(() => null);
     if (entries === null) continue; // gone, or a file
     found.push(one);
-    if (found.length > MOST_FOLDERS) return null;
+    if (found.length > MAX_FOLDERS) return null;
     next.push(...entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name)));
   }
   const above = dirname(folder);
@@ -157,23 +157,23 @@ async function foldersAbove(folder: string): Promise<string[] | null> {
   return isThere || above === folder ? [folder] : foldersAbove(above);
 }
 
-type News = Omit<StageFolder, 'path' | 'at'>;
+type Updates = Omit<StageFolder, 'path' | 'at'>;
 
 /** Stores what a pass found, if it is new. */
-async function saveNews(store: Store, projectId: ProjectId, path: string, news: News): Promise<void> {
+async function saveUpdates(store: Store, projectId: ProjectId, path: string, updates: Updates): Promise<void> {
   await store.transact(async (tx) => {
     const project = await tx.projects.find(projectId);
     if (project === null || !project.settings.stageFolders.includes(path)) return;
     const before = project.stageFolders.find((one) => one.path === path);
-    if (before !== undefined && JSON.stringify(newsOf(before)) === JSON.stringify(news)) return;
+    if (before !== undefined && JSON.stringify(updatesOf(before)) === JSON.stringify(updates)) return;
     const others = project.stageFolders.filter((one) => one.path !== path);
-    const updated = { ...project, stageFolders: [...others, { path, at: tx.now, ...news }] };
+    const updated = { ...project, stageFolders: [...others, { path, at: tx.now, ...updates }] };
     await tx.projects.save(updated);
     await tx.emit({ type: 'project-updated', data: { projectId, project: updated } });
   });
 }
 
-const newsOf = ({ problems, removed, kept }: StageFolder): News => ({ problems, removed, kept });
+const updatesOf = ({ problems, removed, kept }: StageFolder): Updates => ({ problems, removed, kept });
 
 /** Forgets what was found in folders that are watched no more. */
 async function forgetOthers(store: Store, projectId: ProjectId): Promise<void> {

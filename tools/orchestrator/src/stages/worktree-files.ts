@@ -30,20 +30,20 @@ export interface WorktreeFiles {
   branches(projectId: ProjectId): ReturnType<Worktrees['branches']>;
 }
 
-interface WorktreeFilesParts {
+interface WorktreeFilesDeps {
   store: Store;
   worktrees: Worktrees;
   /** Gets each diff of all changes, before anybody sees it. */
   onDiff: (stageId: StageId, diff: StageDiff) => Promise<void>;
 }
 
-export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesParts): WorktreeFiles {
+export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesDeps): WorktreeFiles {
   function worktreeOf({ id, worktree }: Stage): Worktree {
     if (worktree === null) throw new Rejection('no_session', `${id} has no worktree yet. Start the stage first.`);
     return worktree;
   }
 
-  async function placeOf(stageId: StageId): Promise<{ project: Project; worktree: Worktree }> {
+  async function locationOf(stageId: StageId): Promise<{ project: Project; worktree: Worktree }> {
     const stage = await requireStage(store.read, stageId);
     const worktree = worktreeOf(stage);
     const project = await store.read.projects.find(stage.projectId);
@@ -53,7 +53,7 @@ export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesP
 
   return {
     async diff(stageId, query) {
-      const { project, worktree } = await placeOf(stageId);
+      const { project, worktree } = await locationOf(stageId);
       if (query.range === 'turn') {
         const begun = await turnBegan(store, stageId);
         const diffSince = (base: string) => worktrees.diff(project, worktree, { ...query, base });
@@ -69,7 +69,7 @@ export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesP
       return diff;
     },
     async content(stageId, { path, base, tree }) {
-      const { worktree } = await placeOf(stageId);
+      const { worktree } = await locationOf(stageId);
       return worktrees.withContents(worktree, (contents) => contents.beforeAndAfter(base, tree, path));
     },
     suggest: async (stageId, query) =>

@@ -1,4 +1,4 @@
-import { GoneBack, SessionSummary } from '@callboard/contract';
+import { RewindRecord, SessionSummary } from '@callboard/contract';
 import { z } from 'zod';
 
 /** What sessions store of going back to an earlier message (docs/decisions/rewind.md). */
@@ -26,10 +26,10 @@ export const ConversationState = SessionSummary.pick({
 });
 export type ConversationState = z.infer<typeof ConversationState>;
 
-export const GoingBack = z.object({
+export const Rewinding = z.object({
   kind: z.enum(['rewind', 'undo']),
   /** The going back, or the one that is undone. */
-  entry: GoneBack,
+  entry: RewindRecord,
   by: z.string(),
   /** The commit that the files are set to, and the one that keeps the present ones; null: the files stay. */
   files: z.object({ target: z.string(), kept: z.string() }).nullable(),
@@ -38,7 +38,7 @@ export const GoingBack = z.object({
   /** Files that stayed as they were; known once the others are set. */
   blocked: z.array(z.string()).default([]),
 });
-export type GoingBack = z.infer<typeof GoingBack>;
+export type Rewinding = z.infer<typeof Rewinding>;
 
 export const UndoRewind = z.object({
   /** The commit that keeps the files as they were; null: the files stayed. */

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { keepRecent } from './keep-recent.ts';
+import { retainRecent } from './keep-recent.ts';
 
 it('keeps what was asked for last, however much was asked for before', () => {
   const made: string[] = [];
-  const { get } = keepRecent(3, (key) => {
+  const { get } = retainRecent(3, (key) => {
     made.push(key);
     return `value of ${key}`;
   });

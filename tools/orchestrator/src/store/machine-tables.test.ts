@@ -75,9 +75,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a machine on %s', (kind) => {
     // Killed before it had kept everything, it begins again.
     expect(await store.read.machines.wasLost(ATTIC)).toBe(true);
     expect(await register(store)).toBe(epoch + 3);
-    await store.transact((tx) => tx.machines.keptFormerWork(ATTIC, epoch + 2));
+    await store.transact((tx) => tx.machines.savedOrphanedWork(ATTIC, epoch + 2));
     expect(await store.read.machines.wasLost(ATTIC)).toBe(true);
-    await store.transact((tx) => tx.machines.keptFormerWork(ATTIC, epoch + 3));
+    await store.transact((tx) => tx.machines.savedOrphanedWork(ATTIC, epoch + 3));
     expect(await store.read.machines.wasLost(ATTIC)).toBe(false);
     expect(await remove(store)).toBe(false);
   });
@@ -92,20 +92,21 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a machine on %s', (kind) => {
     });
     await store.transact(async (tx) => {
       for (const id of [SHOP, DOCS]) await tx.projects.save(sampleProject({ id, path: `/home/${id}` }));
-      for (const one of [place(SHOP, DESK), place(SHOP, ATTIC), place(DOCS, ATTIC)]) await tx.projectPlaces.save(one);
+      for (const one of [place(SHOP, DESK), place(SHOP, ATTIC), place(DOCS, ATTIC)])
+        await tx.projectLocations.save(one);
     });
     await lose(store, epoch);
     await remove(store);
-    await store.transact((tx) => tx.projectPlaces.removeOf(ATTIC));
-    expect(await store.read.projectPlaces.list()).toEqual([place(DOCS, ATTIC), place(SHOP, DESK)]);
+    await store.transact((tx) => tx.projectLocations.removeOf(ATTIC));
+    expect(await store.read.projectLocations.list()).toEqual([place(DOCS, ATTIC), place(SHOP, DESK)]);
     await register(store, CELLAR, 'cellar');
-    await store.transact((tx) => tx.projectPlaces.save(place(SHOP, CELLAR)));
-    expect(await store.read.projectPlaces.list()).toEqual([
+    await store.transact((tx) => tx.projectLocations.save(place(SHOP, CELLAR)));
+    expect(await store.read.projectLocations.list()).toEqual([
       place(DOCS, ATTIC),
       ...[place(SHOP, DESK), place(SHOP, CELLAR)],
     ]);
-    await store.transact((tx) => tx.projectPlaces.save(place(DOCS, CELLAR))); // its repository is somewhere again
-    expect((await store.read.projectPlaces.list()).filter(({ projectId }) => projectId === DOCS)).toEqual([
+    await store.transact((tx) => tx.projectLocations.save(place(DOCS, CELLAR))); // its repository is somewhere again
+    expect((await store.read.projectLocations.list()).filter(({ projectId }) => projectId === DOCS)).toEqual([
       place(DOCS, CELLAR),
     ]);
   });

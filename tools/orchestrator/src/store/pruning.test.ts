@@ -20,19 +20,19 @@ const YEAR = 365 * DAY;
 
 async function setUp() {
   const clocks = setClocks();
-  const { edges } = clocks;
-  const { store, addStage } = await openTestStore(edges);
+  const { platform } = clocks;
+  const { store, addStage } = await openTestStore(platform);
   const stageId = await addStage();
   const files = createDraftFiles({ store });
   const trash = createTrash({
     store,
-    edges,
+    platform,
     log: silent,
     here: null,
     worktrees: NO_REPOSITORY,
     dataDir: await temporaryFolder(),
   });
-  const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null, publicUrl: null });
+  const logins = await createLogins({ store, platform, ownerName: 'Ada', tokenSha256: null, publicUrl: null });
   const addFile = (name: string) =>
     files.add(stageId, randomUUID(), {
       name,
@@ -41,7 +41,7 @@ async function setUp() {
     });
   const start = () => {
     const forget = { forgetDraftFiles: files.forgetOlder, forgetTrash: trash.forgetOlder, settleCompleted };
-    const pruning = startPruning({ store, edges, log: silent, ...forget });
+    const pruning = startPruning({ store, platform, log: silent, ...forget });
     onTestFinished(pruning.stop);
     return pruning;
   };
@@ -93,8 +93,8 @@ it('prunes by the time that really passed', async () => {
 });
 
 it('settles what was told of a completed stage after a day, and never what a person has yet to look at', async () => {
-  const { edges, pass, store, stageId, start } = await setUp();
-  const since = edges.now().toISOString();
+  const { platform, pass, store, stageId, start } = await setUp();
+  const since = platform.now().toISOString();
   const finished = { signal: 'finished', stageId, requestId: null, since, madeAt: since, settledAt: null } as const;
   await store.transact((tx) => tx.announcements.insert({ ...finished, key: 'finished 1' }));
   const open = async () => {

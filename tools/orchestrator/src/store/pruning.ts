@@ -1,25 +1,25 @@
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store, Tx } from './store.ts';
 
-const KEEP_EVENTS = 200_000;
+const RETAINED_EVENTS = 200_000;
 /** About 2 KB for each of them. */
-const KEEP_BYTES = 400 * 1024 * 1024;
-const KEEP_MS = 14 * 24 * 3_600_000;
+const RETAINED_BYTES = 400 * 1024 * 1024;
+const RETENTION_MS = 14 * 24 * 3_600_000;
 /** A draft file that has waited this long for its message is deleted. */
-const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
-const KEEP_TRASH_MS = 30 * 24 * 3_600_000;
+const DRAFT_FILES_RETENTION_MS = 30 * 24 * 3_600_000;
+const TRASH_RETENTION_MS = 30 * 24 * 3_600_000;
 /** What was told and is settled. */
-const KEEP_ANNOUNCEMENTS_MS = 7 * 24 * 3_600_000;
+const ANNOUNCEMENTS_RETENTION_MS = 7 * 24 * 3_600_000;
 /** What Callboard merged, and told, this long ago is no news. */
-const NEWS_MS = 24 * 3_600_000;
+const UPDATES_MS = 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 /** How often the clock advances: a crash loses no more than this. */
 const CLOCK_MS = 10 * 60_000;
 
-interface PruningParts {
+interface PruningDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   /** Deletes files that were added to a draft before this instant and never sent. */
   forgetDraftFiles: (instant: string) => Promise<void>;
@@ -33,13 +33,13 @@ interface PruningParts {
  * Keeps the store from growing without bound. Transcripts, decisions and everything else people see stay. Age is counted
  * while Callboard runs, so setting the time of day forward makes nothing old.
  */
-export function startPruning(parts: PruningParts): { stop: () => void } {
-  const { store, edges, log, forgetDraftFiles, forgetTrash, settleCompleted } = parts;
-  let counted = edges.uptimeMs();
+export function startPruning(deps: PruningDeps): { stop: () => void } {
+  const { store, platform, log, forgetDraftFiles, forgetTrash, settleCompleted } = deps;
+  let counted = platform.uptimeMs();
   let pruned = Number.NEGATIVE_INFINITY;
 
   async function pruneWhenDue(): Promise<void> {
-    const now = edges.uptimeMs();
+    const now = platform.uptimeMs();
     const elapsed = now - counted;
     counted = now;
     const livedUntil = await store
@@ -51,17 +51,17 @@ export function startPruning(parts: PruningParts): { stop: () => void } {
     if (now - pruned < EVERY_MS) return;
     pruned = now;
     const before = (ms: number) => new Date(Date.parse(livedUntil) - ms).toISOString();
-    const olderThan = before(KEEP_MS);
+    const olderThan = before(RETENTION_MS);
     await store.transact(
       async (tx) => {
-        await tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan });
-        await settleCompleted(tx, before(NEWS_MS));
-        await tx.announcements.forgetSettledBefore(before(KEEP_ANNOUNCEMENTS_MS));
+        await tx.events.prune({ save: RETAINED_EVENTS, retainBytes: RETAINED_BYTES, olderThan });
+        await settleCompleted(tx, before(UPDATES_MS));
+        await tx.announcements.forgetSettledBefore(before(ANNOUNCEMENTS_RETENTION_MS));
       },
       { sync: 'later' },
     );
-    await forgetDraftFiles(before(KEEP_DRAFT_FILES_MS));
-    await forgetTrash(before(KEEP_TRASH_MS));
+    await forgetDraftFiles(before(DRAFT_FILES_RETENTION_MS));
+    await forgetTrash(before(TRASH_RETENTION_MS));
   }
 
   const run = () => void pruneWhenDue().catch((error: unknown) => log.error({ err: error }, 'store not pruned'));

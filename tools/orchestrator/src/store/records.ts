@@ -15,7 +15,7 @@ import {
 } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
-import { ForkOf, GoingBack, UndoRewind } from './going-back-records.ts';
+import { ForkOf, Rewinding, UndoRewind } from './going-back-records.ts';
 
 /** Stored types that are not in the contract. */
 
@@ -140,7 +140,7 @@ export const SessionRecord = SessionSummary.extend({
    */
   holdInterrupt: z.enum(['asked', 'interrupted']).nullable().default(null),
   /** A person goes back, or undoes that: stored before anything changes, and removed with the result. */
-  goingBack: GoingBack.nullable().default(null),
+  goingBack: Rewinding.nullable().default(null),
   /** The record that Claude Code keeps of the conversation, as it was when a process that wrote it had ended; null: not known. */
   conversationRecord: z
     .object({ sessionId: z.string(), bytes: z.int(), brokenLines: z.int() })

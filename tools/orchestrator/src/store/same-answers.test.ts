@@ -79,7 +79,7 @@ async function ofRequests(store: Store) {
     );
   });
   const first = await store.read.stages.find(stageId('S1'));
-  if (first !== null) await store.transact((tx) => tx.requests.keepOf(first));
+  if (first !== null) await store.transact((tx) => tx.requests.retainOf(first));
   const pages = [];
   for (let before: string | undefined; ; ) {
     const page = await requests.decisions({ limit: 2, before });

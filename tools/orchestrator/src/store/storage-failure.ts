@@ -11,43 +11,43 @@ const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
 /** Why the store cannot write. */
-export interface StorageTrouble {
+export interface StorageError {
   isDiskFull: boolean;
   /** Whether earlier commits may be missing on the disk as well. */
   isDoubtful: boolean;
   /** Whether this process will not write again, whatever becomes of the store: another version has to be started. */
   isLasting: boolean;
   /** The cause, and what to do. */
-  words: string;
+  text: string;
 }
 
 /** The database on another machine does not answer, or takes no writes. */
 export class DatabaseUnreachable extends Error {
   override readonly name = 'DatabaseUnreachable';
   /** The cause and what to do, where that is neither the server nor the network. */
-  readonly words: string | null;
+  readonly text: string | null;
 
-  constructor(message: string, { words = null, ...options }: ErrorOptions & { words?: string | null } = {}) {
+  constructor(message: string, { text = null, ...options }: ErrorOptions & { text?: string | null } = {}) {
     super(message, options);
-    this.words = words;
+    this.text = text;
   }
 }
 
 /** A newer Callboard has changed the schema of the database. */
 export class StoreOutgrown extends DatabaseUnreachable {
-  constructor(words: string) {
-    super('a newer Callboard has changed it', { words });
+  constructor(text: string) {
+    super('a newer Callboard has changed it', { text });
   }
 }
 
 /** Describes a failure of the store; null for any other error. */
-export function troubleOf(error: unknown): StorageTrouble | null {
+export function storageErrorOf(error: unknown): StorageError | null {
   if (isOfSqlite(error))
     return {
       isDiskFull: resultCode(error) === FULL,
       isDoubtful: resultCode(error) === IO_ERROR,
       isLasting: false,
-      words: wordsOf(error),
+      text: textOf(error),
     };
   if (!isOfPostgres(error)) return null;
   const isLasting = error instanceof StoreOutgrown;
@@ -55,7 +55,7 @@ export function troubleOf(error: unknown): StorageTrouble | null {
     isDiskFull: sqlState(error) === SERVER_DISK_FULL,
     isDoubtful: false,
     isLasting,
-    words: wordsOfPostgres(error),
+    text: postgresErrorText(error),
   };
 }
 
@@ -80,8 +80,8 @@ const sqlState = (error: unknown): string | null =>
     ? error.code
     : null;
 
-function wordsOfPostgres(error: unknown): string {
-  if (error instanceof DatabaseUnreachable && error.words !== null) return error.words;
+function postgresErrorText(error: unknown): string {
+  if (error instanceof DatabaseUnreachable && error.text !== null) return error.text;
   switch (sqlState(error)) {
     case SERVER_DISK_FULL:
       return "the disk of the database's server is full. Free some space there.";
@@ -99,15 +99,15 @@ function wordsOfPostgres(error: unknown): string {
 }
 
 /** Describes a failed sync: a system error, not one of SQLite. */
-export function troubleOfSync(error: unknown): StorageTrouble {
-  if (isDiskFull(error)) return { isDiskFull: true, isDoubtful: true, isLasting: false, words: DISK_FULL };
-  const words = `writes do not reach the disk (${messageOf(error)}). Check the disk of the data directory.`;
-  return { isDiskFull: false, isDoubtful: true, isLasting: false, words };
+export function storageErrorOfSync(error: unknown): StorageError {
+  if (isDiskFull(error)) return { isDiskFull: true, isDoubtful: true, isLasting: false, text: DISK_FULL };
+  const text = `writes do not reach the disk (${messageOf(error)}). Check the disk of the data directory.`;
+  return { isDiskFull: false, isDoubtful: true, isLasting: false, text };
 }
 
 const DISK_FULL = 'the disk of the data directory is full. Free some space.';
 
-function wordsOf(error: unknown): string {
+function textOf(error: unknown): string {
   switch (resultCode(error)) {
     case FULL:
       return DISK_FULL;
@@ -130,14 +130,18 @@ export const isStorageFailure = (error: unknown): boolean =>
 const WAITING: ReadonlySet<string> = new Set(['storage_failed', 'lease_lost']);
 
 /** Returns the error for the caller whose write failed. */
-export const storageFailed = (trouble: StorageTrouble, cause: unknown): OperationalError =>
-  new OperationalError('storage_failed', `This could not be stored, so it did not happen: ${wordsWithHope(trouble)}`, {
-    cause,
-  });
+export const storageFailed = (storageError: StorageError, cause: unknown): OperationalError =>
+  new OperationalError(
+    'storage_failed',
+    `This could not be stored, so it did not happen: ${textWithOutlook(storageError)}`,
+    {
+      cause,
+    },
+  );
 
 /** Why the store cannot write, with what becomes of that. */
-export const wordsWithHope = ({ words, isLasting }: StorageTrouble): string =>
-  isLasting ? words : `${words} Callboard continues as soon as it can write.`;
+export const textWithOutlook = ({ text, isLasting }: StorageError): string =>
+  isLasting ? text : `${text} Callboard continues as soon as it can write.`;
 
 /** Returns the error for a read of a store that is closed. */
 export const storeClosed = (): OperationalError =>

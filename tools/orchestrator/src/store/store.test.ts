@@ -57,8 +57,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
     const decision = (requestId: string, delivery: string) =>
       ({ type: 'decision-updated', data: { stageId: STAGE, requestId, delivery } }) as unknown as NewEvent;
     await store.transact(async (tx) => {
-      const told = [session('a'), decision('r1', 'written'), note(1), decision('r2', 'written'), note(2)];
-      for (const event of [...told, session('b'), decision('r1', 'confirmed')]) await tx.emit(event);
+      const reported = [session('a'), decision('r1', 'written'), note(1), decision('r2', 'written'), note(2)];
+      for (const event of [...reported, session('b'), decision('r1', 'confirmed')]) await tx.emit(event);
     });
     const expected = [note(1), decision('r2', 'written'), note(2), session('b'), decision('r1', 'confirmed')];
     expect(events).toMatchObject(expected);
@@ -123,13 +123,13 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
 
   test('passes rows to their launch in writing order, whichever was given first', async () => {
     const session = await busyTestSession({}, await open());
-    const { store, edges, stageId } = session;
+    const { store, platform, stageId } = session;
     await session.enqueue('first');
     const handed: string[] = [];
     store.onGiven(session.launchId(), (rows) => handed.push(...rows.map(({ kind }) => kind)));
     await store.transact(async (tx) => {
       const row = {
-        id: edges.newId(),
+        id: platform.newId(),
         stageId,
         launchId: session.launchId(),
         wireId: 'c',
@@ -211,7 +211,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
     await test.addStage({ id: 'free', dependsOn: ['done'] });
     await test.addStage({ id: 'blocked', dependsOn: ['free', 'done'] });
     const session = await busyTestSession({ id: 'asks' }, test);
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     const { stages } = boardView(await store.board());
     expect(stages.map(({ column }) => column)).toEqual(['done', 'ready', 'backlog', 'needs-you']);
     for (const stage of stages) {
@@ -225,20 +225,20 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
     const { store, addStage } = await open();
     const id = await addStage();
     const seqs = async () => (await store.read.events.since(0, 100)).map((event) => event.seq);
-    const all = { keep: 100, keepBytes: 1_000_000, olderThan: '' };
+    const all = { save: 100, retainBytes: 1_000_000, olderThan: '' };
     for (let n = 1; n <= 9; n++)
       await store.transact((tx) => tx.emit({ type: 'transcript-appended', data: { stageId: id, index: n } }));
     await store.transact((tx) => tx.events.prune(all));
     expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    await store.transact((tx) => tx.events.prune({ ...all, keep: 7 }));
+    await store.transact((tx) => tx.events.prune({ ...all, save: 7 }));
     expect(await seqs()).toEqual([3, 4, 5, 6, 7, 8, 9]);
     const { at = '' } = (await store.read.events.since(4, 1))[0] ?? {};
     await store.transact((tx) => tx.events.prune({ ...all, olderThan: at }));
     expect(await seqs()).toEqual([5, 6, 7, 8, 9]);
     const each = Buffer.byteLength(JSON.stringify({ stageId: id, index: 9 }));
-    await store.transact((tx) => tx.events.prune({ ...all, keepBytes: each * 3 }));
+    await store.transact((tx) => tx.events.prune({ ...all, retainBytes: each * 3 }));
     expect(await seqs()).toEqual([7, 8, 9]);
-    await store.transact((tx) => tx.events.prune({ ...all, keepBytes: 0 }));
+    await store.transact((tx) => tx.events.prune({ ...all, retainBytes: 0 }));
     expect(await seqs()).toEqual([9]);
   });
 
@@ -275,7 +275,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('on %s', (kind) => {
   test('stores the same session that it caches', async () => {
     const test = await open();
     const session = await busyTestSession({}, test);
-    await session.tell(asked('r1'));
+    await session.emit(asked('r1'));
     const record = await session.record();
     const other = await test.openAgain();
     expect(await other.read.sessions.find(session.stageId)).toEqual(record);

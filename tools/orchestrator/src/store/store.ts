@@ -2,13 +2,13 @@ import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callb
 import type { AnnouncementsTable, DeliveriesTable, PushTable, WebhooksTable } from './ports/announcement-tables.ts';
 import type { BudgetsTable, SpendingTable } from './ports/budget-tables.ts';
 import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
-import type { HoldsTable } from './ports/holds-table.ts';
+import type { PausesTable } from './ports/holds-table.ts';
 import type { LimitsTable } from './ports/limits-table.ts';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
 import type {
-  FormerWorktreesTable,
   MachineCommandsTable,
   MachinesTable,
+  OrphanedWorktreesTable,
   ProjectPlacesTable,
 } from './ports/machine-tables.ts';
 import type { NumbersTable } from './ports/numbers-table.ts';
@@ -27,7 +27,7 @@ import type {
 } from './ports/stage-tables.ts';
 import type { PortRangesTable, WorktreeCommandsTable } from './ports/worktree-tables.ts';
 import type { OutboxRow } from './records.ts';
-import type { StorageTrouble } from './storage-failure.ts';
+import type { StorageError } from './storage-failure.ts';
 
 /** The store's port, which the services use. The code below `sql` and `sqlite` implements it. */
 
@@ -54,7 +54,7 @@ export interface Tables {
   readonly capabilities: CapabilitiesTable;
   readonly logins: LoginsTable;
   readonly limits: LimitsTable;
-  readonly holds: HoldsTable;
+  readonly holds: PausesTable;
   readonly people: PeopleTable;
   readonly worktreeCommands: WorktreeCommandsTable;
   readonly portRanges: PortRangesTable;
@@ -68,9 +68,9 @@ export interface Tables {
   readonly push: PushTable;
   readonly webhooks: WebhooksTable;
   readonly machines: MachinesTable;
-  readonly projectPlaces: ProjectPlacesTable;
+  readonly projectLocations: ProjectPlacesTable;
   readonly machineCommands: MachineCommandsTable;
-  readonly formerWorktrees: FormerWorktreesTable;
+  readonly orphanedWorktrees: OrphanedWorktreesTable;
   readonly clock: ClockTable;
 }
 
@@ -114,7 +114,7 @@ export interface CommitOptions {
    * of transactions that were requested earlier. If one piece of work fails, each runs again alone, so `work` must act
    * through `tx` only.
    */
-  together?: true;
+  batch?: true;
 }
 
 /** Durable state. The store is the truth; everything in memory is a hint or a copy. */
@@ -162,7 +162,7 @@ export interface Store {
   /** Tests whether the store can write, without changing anything. @throws OperationalError `storage_failed` */
   probe(): Promise<void>;
   /** Calls the listener after each transaction with the reason why the store cannot write; null if it can. */
-  onWrite(listener: (trouble: StorageTrouble | null) => void): () => void;
+  onWrite(listener: (storageError: StorageError | null) => void): () => void;
   /**
    * Waits for running transactions, then closes; if a shared database hangs, for a few seconds alone, after which they fail. Reads fail
    * from then on, those of a shared store with `orchestrator_unreachable`.

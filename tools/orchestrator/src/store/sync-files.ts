@@ -1,7 +1,7 @@
 import { systemCode } from '@callboard/runtime/errors';
 import { forEachAtOnce } from '../lib/at-once.ts';
-import type { Edges } from '../lib/edges.ts';
-import { type StorageTrouble, storageFailed, troubleOfSync } from './storage-failure.ts';
+import type { Platform } from '../lib/edges.ts';
+import { type StorageError, storageErrorOfSync, storageFailed } from './storage-failure.ts';
 
 /** Low, because each sync occupies one of the four threads that also read files. */
 const SYNCS_AT_ONCE = 2;
@@ -12,19 +12,19 @@ const SYNCS_AT_ONCE = 2;
  */
 export async function syncFiles(
   paths: readonly string[],
-  edges: Pick<Edges, 'syncFile'>,
-  onFailure: (trouble: StorageTrouble) => void,
+  platform: Pick<Platform, 'syncFile'>,
+  onFailure: (storageError: StorageError) => void,
   needed?: string,
 ): Promise<void> {
   try {
     await forEachAtOnce(paths, SYNCS_AT_ONCE, async (path) => {
-      await edges.syncFile(path).catch((error: unknown) => {
+      await platform.syncFile(path).catch((error: unknown) => {
         if (path === needed || systemCode(error) !== 'ENOENT') throw error;
       });
     });
   } catch (error) {
-    const trouble = troubleOfSync(error);
-    onFailure(trouble);
-    throw storageFailed(trouble, error);
+    const storageError = storageErrorOfSync(error);
+    onFailure(storageError);
+    throw storageFailed(storageError, error);
   }
 }

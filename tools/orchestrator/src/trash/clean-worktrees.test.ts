@@ -19,7 +19,7 @@ async function setUp() {
   const checkout = await lab.repository('shop');
   await lab.commit(checkout, '.gitignore', 'node_modules/\n*.env\n');
   const dataDir = join(lab.folder, 'data');
-  const { store, edges } = await openTestStore();
+  const { store, platform } = await openTestStore();
   const project = sampleProject({ path: checkout });
   await store.transact((tx) => tx.projects.save(project));
   const worktrees = createWorktrees({ dataDir, env: lab.env });
@@ -31,11 +31,11 @@ async function setUp() {
     await writeFile(join(worktree.path, file), text);
   };
   const cleaned: string[] = [];
-  const sizes = createWorktreeSizes({ env: lab.env, now: edges.now, uptimeMs: edges.uptimeMs });
-  const trash = createTrash({ store, edges, log: silent, here: null, dataDir, worktrees });
-  const parts = {
+  const sizes = createWorktreeSizes({ env: lab.env, now: platform.now, uptimeMs: platform.uptimeMs });
+  const trash = createTrash({ store, platform, log: silent, here: null, dataDir, worktrees });
+  const deps = {
     store,
-    edges,
+    platform,
     log: silent,
     here: null,
     dataDir,
@@ -44,7 +44,7 @@ async function setUp() {
     sizes,
     cleanUp: async (id: string) => void cleaned.push(id),
   };
-  const cleaning = createWorktreeCleaning(parts);
+  const cleaning = createWorktreeCleaning(deps);
   const order = { projectId: project.id, name: 'STAGE-1', buildFolders: 'delete', by: 'Ada' } as const;
   const refs = async () =>
     (await lab.git(checkout, 'for-each-ref', '--format=%(refname)', 'refs/callboard')).split('\n');
@@ -61,7 +61,7 @@ async function setUp() {
     worktrees,
     write,
     cleaned,
-    parts,
+    parts: deps,
     sizes,
     trash,
     cleaning,
@@ -230,8 +230,8 @@ async function cleanAndDie({ parts, order }: Scene, [when, step]: readonly ['bef
   const { worktrees } = parts;
   const git = {
     ...worktrees,
-    keep: mortal('keep', worktrees.keep),
-    dropKept: mortal('dropKept', worktrees.dropKept),
+    save: mortal('keep', worktrees.save),
+    dropSaved: mortal('dropKept', worktrees.dropSaved),
     forget: mortal('forget', worktrees.forget),
   };
   const dying = createWorktreeCleaning({ ...parts, trash, worktrees: git });
@@ -277,7 +277,7 @@ it.each(DEATHS.slice(3, -1))(
     await work(scene);
     const { cleaning, trash, stage, project, worktree, git, checkout, folders } = scene;
     await cleanAndDie(scene, fails);
-    const former = {
+    const orphaned = {
       machineId: machineId(1),
       stageId: STAGE,
       stageTitle: stage.title,
@@ -290,7 +290,7 @@ it.each(DEATHS.slice(3, -1))(
       isTaken: false,
       told: null,
     };
-    expect(await cleaning.cleanFormer(former)).toEqual({ isThere: false, kept: null });
+    expect(await cleaning.cleanOrphaned(orphaned)).toEqual({ isThere: false, kept: null });
     expect(await trash.list()).toMatchObject([{ stageId: STAGE, work: { uncommitted: 5, unmerged: 1 } }]);
     expect(await git(checkout, 'worktree', 'list')).not.toContain('STAGE-1');
     await until('nothing is left', async () => (await folders()).length === 0);

@@ -13,25 +13,25 @@ import {
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { isOnMachine } from '../domain/former-worktree.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { OrphanedWorktree } from '../store/ports/machine-tables.ts';
 import type { Store } from '../store/store.ts';
-import type { TakingAway } from '../worktrees/taking-away.ts';
+import type { WorktreeRemoval } from '../worktrees/taking-away.ts';
 import { isThere } from './entries.ts';
 import { createWorktreeFinder, type Found } from './find-worktrees.ts';
 import type { Manifest } from './manifest.ts';
 import type { Trash } from './trash.ts';
 import type { WorktreeSizes } from './worktree-sizes.ts';
 
-export interface WorktreeCleaningParts {
+export interface WorktreeCleaningDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   dataDir: string;
   trash: Trash;
-  worktrees: TakingAway;
+  worktrees: WorktreeRemoval;
   sizes: WorktreeSizes;
   /** Null where one machine has everything. */
   here: MachineId | null;
@@ -64,7 +64,7 @@ export interface WorktreeCleaning {
    * Where an earlier attempt has taken that away and failed then, it is brought to its end first.
    * @throws Rejection `worktree_stays`; OperationalError `worktree_failed`, `storage_failed`
    */
-  cleanFormer(former: FormerWorktree): Promise<{ isThere: boolean; kept: TrashEntry | null }>;
+  cleanOrphaned(orphaned: OrphanedWorktree): Promise<{ isThere: boolean; kept: TrashEntry | null }>;
   /** Ends what a crash interrupted: what had not been taken away stays, the rest is brought to its end. Never rejects. */
   settle(): Promise<void>;
 }
@@ -72,28 +72,28 @@ export interface WorktreeCleaning {
 /** The folders of worktrees that were taken away and are being deleted. */
 const ASIDE = '.removed-';
 
-export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCleaning {
-  const { trash, worktrees, sizes, log } = parts;
-  const { list, one, formerOne, whyInUse } = createWorktreeFinder(parts);
+export function createWorktreeCleaning(deps: WorktreeCleaningDeps): WorktreeCleaning {
+  const { trash, worktrees, sizes, log } = deps;
+  const { list, one, orphanedOne, inUseReason } = createWorktreeFinder(deps);
 
-  async function whyItStays(found: Found): Promise<string | null> {
-    return (await whyInUse(found)) ?? worktrees.reasonToStay({ repository: found.project.path, path: found.path });
+  async function stayReason(found: Found): Promise<string | null> {
+    return (await inUseReason(found)) ?? worktrees.stayReason({ repository: found.project.path, path: found.path });
   }
 
   async function take(
     found: Found,
     { buildFolders, by }: { buildFolders: BuildFolders; by: string | null },
   ): Promise<CommandReply<'clean_worktree'>> {
-    requireFree(await whyItStays(found), found);
-    if (found.stage !== null && found.former === null) {
-      await parts.cleanUp(found.stage.id);
-      requireFree(await whyItStays(found), found);
+    requireFree(await stayReason(found), found);
+    if (found.stage !== null && found.orphaned === null) {
+      await deps.cleanUp(found.stage.id);
+      requireFree(await stayReason(found), found);
     }
     const beside = await worktrees.filesBeside(found.project, found.path);
     const files = [...beside.files, ...(buildFolders === 'keep' ? beside.buildFolders : [])];
-    const manifest = await announce(parts, found, { files, by });
+    const manifest = await announce(deps, found, { files, by });
     const kept = await trash.inTurn(manifest.id, () =>
-      keepAndTake(parts, manifest, async () => requireFree(await whyInUse(found), found)),
+      saveAndRemove(deps, manifest, async () => requireFree(await inUseReason(found), found)),
     );
     return { kept, deleted: buildFolders === 'delete' ? beside.buildFolders : [] };
   }
@@ -111,7 +111,7 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
         found.map(async (one) => ({
           name: one.name,
           path: one.path,
-          stays: await whyInUse(one),
+          stays: await inUseReason(one),
           stageId: one.stage?.id ?? null,
           stageTitle: one.stage?.title ?? null,
           ...sizes.of(one.path),
@@ -123,7 +123,7 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
     async preview(projectId, name) {
       const found = await one(projectId, name);
       const { project, path, stage } = found;
-      const left = await whyItStays(found);
+      const left = await stayReason(found);
       const nothing = { files: [], fileCount: 0, bytes: 0, buildFolders: [] };
       if (left !== null) return { path, left, work: null, ...nothing };
       const { head, ...work } = await worktrees.openWork({ repository: project.path, path });
@@ -143,9 +143,9 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
     clean: ({ projectId, name, buildFolders, by }) =>
       inTurn(projectId, name, async () => take(await one(projectId, name), { buildFolders, by })),
 
-    cleanFormer: (former) =>
-      inTurn(former.projectId, basename(former.worktree.path), async () => {
-        const found = (await formerOne(former)) ?? (await settleGone(parts, former));
+    cleanOrphaned: (orphaned) =>
+      inTurn(orphaned.projectId, basename(orphaned.worktree.path), async () => {
+        const found = (await orphanedOne(orphaned)) ?? (await settleGone(deps, orphaned));
         if (found === null) return { isThere: false, kept: null };
         // Nobody said that dependency and build folders may go for good.
         return { isThere: true, kept: (await take(found, { buildFolders: 'keep', by: null })).kept };
@@ -154,11 +154,11 @@ export function createWorktreeCleaning(parts: WorktreeCleaningParts): WorktreeCl
     async settle() {
       for (const manifest of await trash.entries.all()) {
         if (manifest.taking === null) continue;
-        await settleOne(parts, manifest).catch((error: unknown) =>
+        await settleOne(deps, manifest).catch((error: unknown) =>
           log.error({ err: error, id: manifest.id }, 'an interrupted clean-up of a worktree could not be settled'),
         );
       }
-      void deleteLeft(parts).catch((error: unknown) => log.warn({ err: error }, 'worktrees were not deleted'));
+      void deleteLeft(deps).catch((error: unknown) => log.warn({ err: error }, 'worktrees were not deleted'));
     },
   };
 }
@@ -173,16 +173,16 @@ const isMerged = (stage: Stage | null, head: string): boolean => stage?.merged !
 
 /** Stores what is going to happen, before it does. */
 async function announce(
-  { trash, worktrees, edges }: WorktreeCleaningParts,
-  { project, stage, name, path, former }: Found,
+  { trash, worktrees, platform }: WorktreeCleaningDeps,
+  { project, stage, name, path, orphaned }: Found,
   { files, by }: { files: Manifest['files']; by: string | null },
 ): Promise<Manifest> {
   const repository = project.path;
   const { head, ...work } = await worktrees.openWork({ repository, path });
   const unmerged = isMerged(stage, head) ? 0 : work.unmerged;
-  const whose = stage ?? formerStage(former) ?? { id: StageId.parse(name), title: name }; // its folder says whose it was
+  const whose = stage ?? orphanedStage(orphaned) ?? { id: StageId.parse(name), title: name }; // its folder says whose it was
   const origin = { project, stage: whose, by };
-  const at = edges.now().toISOString().replaceAll(/[:.]/g, '-');
+  const at = platform.now().toISOString().replaceAll(/[:.]/g, '-');
   const ref = `refs/callboard/trash/${name.replaceAll(/[^A-Za-z0-9_-]/g, '-')}/${at}`;
   return trash.entries.create(origin, {
     files,
@@ -191,12 +191,12 @@ async function announce(
   });
 }
 
-const formerStage = (former: FormerWorktree | null): Pick<Stage, 'id' | 'title'> | null =>
-  former === null ? null : { id: former.stageId, title: former.stageTitle };
+const orphanedStage = (orphaned: OrphanedWorktree | null): Pick<Stage, 'id' | 'title'> | null =>
+  orphaned === null ? null : { id: orphaned.stageId, title: orphaned.stageTitle };
 
 /** Returns where the worktree of an entry is, and where it is put aside; null if none is being taken away. */
-async function placeOf(
-  { dataDir }: Pick<WorktreeCleaningParts, 'dataDir'>,
+async function locationOf(
+  { dataDir }: Pick<WorktreeCleaningDeps, 'dataDir'>,
   { projectId, taking }: Manifest,
 ): Promise<{ repository: string; path: string; aside: string } | null> {
   if (taking === null) return null;
@@ -207,41 +207,41 @@ async function placeOf(
 }
 
 /** @param mayTake called last, before the worktree is taken away. @throws Rejection if it must stay */
-async function keepAndTake(
-  parts: WorktreeCleaningParts,
+async function saveAndRemove(
+  deps: WorktreeCleaningDeps,
   announced: Manifest,
   mayTake: () => Promise<void>,
 ): Promise<TrashEntry | null> {
-  const { trash, worktrees } = parts;
+  const { trash, worktrees } = deps;
   const { work } = announced;
-  const taking = await placeOf(parts, announced);
+  const taking = await locationOf(deps, announced);
   if (taking === null || work === null) throw new Error('nothing was announced');
   let manifest = announced;
   try {
     const message = `Work of ${announced.stageId} (${announced.stageTitle}), kept when its worktree was cleaned up`;
-    const kept = await worktrees.keep({ path: taking.path }, { ref: work.ref, message, repository: work.repository });
-    const unreadable = kept.leftOut.filter(({ reason }) => reason === 'unreadable').map(({ path }) => path);
+    const saved = await worktrees.save({ path: taking.path }, { ref: work.ref, message, repository: work.repository });
+    const unreadable = saved.leftOut.filter(({ reason }) => reason === 'unreadable').map(({ path }) => path);
     if (unreadable.length > 0)
       throw new Rejection('worktree_stays', `Git cannot read ${unreadable.slice(0, 5).join(', ')} in ${taking.path}.`);
-    const isOpen = kept.isDirty || work.unmerged > 0 || kept.earlier > 0;
-    if (!isOpen) await worktrees.dropKept(work.repository, work.ref, kept.commit);
-    manifest = { ...announced, work: isOpen ? { ...work, commit: kept.commit } : null };
+    const isOpen = saved.isDirty || work.unmerged > 0 || saved.earlier > 0;
+    if (!isOpen) await worktrees.dropSaved(work.repository, work.ref, saved.commit);
+    manifest = { ...announced, work: isOpen ? { ...work, commit: saved.commit } : null };
     await trash.entries.save(manifest);
     await mayTake();
-    await noteCleanedUp(parts, announced);
+    await noteCleanedUp(deps, announced);
     await rename(taking.path, taking.aside);
   } catch (error) {
-    await settleOne(parts, manifest);
+    await settleOne(deps, manifest);
     throw error;
   }
-  return finish(parts, manifest).catch((error: unknown) => {
+  return finish(deps, manifest).catch((error: unknown) => {
     const message = `The worktree ${taking.path} was taken away, but not everything has reached the trash yet (${messageOf(error)}). The rest is in ${taking.aside}; the next start of Callboard goes on with it.`;
     throw new OperationalError('storage_failed', message, { cause: error });
   });
 }
 
 /** Notes that nobody has to miss the worktree: the next start of its stage makes it again. */
-async function noteCleanedUp({ store, here }: WorktreeCleaningParts, { stageId, projectId, taking }: Manifest) {
+async function noteCleanedUp({ store, here }: WorktreeCleaningDeps, { stageId, projectId, taking }: Manifest) {
   await store.transact(async (tx) => {
     const stage = await tx.stages.find(stageId);
     const worktree = stage?.projectId === projectId ? stage.worktree : null;
@@ -254,10 +254,10 @@ async function noteCleanedUp({ store, here }: WorktreeCleaningParts, { stageId, 
 }
 
 /** Brings it to its end. Each step may have been done before. @returns the entry; null if nothing was kept */
-async function finish(parts: WorktreeCleaningParts, manifest: Manifest): Promise<TrashEntry | null> {
-  const { trash, worktrees, log } = parts;
+async function finish(deps: WorktreeCleaningDeps, manifest: Manifest): Promise<TrashEntry | null> {
+  const { trash, worktrees, log } = deps;
   const { files, work, id } = manifest;
-  const taking = await placeOf(parts, manifest);
+  const taking = await locationOf(deps, manifest);
   if (taking === null) throw new Error('nothing is being taken away');
   const left = await Promise.all(files.map(({ path }) => isThere(join(taking.aside, path))));
   await trash.entries.takeIn({ ...manifest, files: files.filter((_file, index) => left[index]) }, taking.aside);
@@ -272,31 +272,31 @@ async function finish(parts: WorktreeCleaningParts, manifest: Manifest): Promise
 }
 
 /** Undoes what had only been kept; brings to its end what had been taken away. */
-async function settleOne(parts: WorktreeCleaningParts, manifest: Manifest): Promise<void> {
+async function settleOne(deps: WorktreeCleaningDeps, manifest: Manifest): Promise<void> {
   const { work, id } = manifest;
-  const taking = await placeOf(parts, manifest);
+  const taking = await locationOf(deps, manifest);
   if (taking === null) return;
-  const commit = work === null ? null : await parts.worktrees.commitOf(work.repository, work.ref);
+  const commit = work === null ? null : await deps.worktrees.commitOf(work.repository, work.ref);
   if ((await isThere(taking.aside)) || !(await isThere(taking.path))) {
     // Its folder may have been deleted by hand before the commit was noted.
-    await finish(parts, { ...manifest, work: work === null || commit === null ? null : { ...work, commit } });
+    await finish(deps, { ...manifest, work: work === null || commit === null ? null : { ...work, commit } });
     return;
   }
-  if (work !== null && commit !== null) await parts.worktrees.dropKept(work.repository, work.ref, commit);
-  await parts.trash.entries.remove(id);
+  if (work !== null && commit !== null) await deps.worktrees.dropSaved(work.repository, work.ref, commit);
+  await deps.trash.entries.remove(id);
 }
 
 /** Brings to its end what an earlier attempt had taken away, and could not bring to its end. The worktree is gone then. */
-async function settleGone(parts: WorktreeCleaningParts, { projectId, worktree }: FormerWorktree): Promise<null> {
-  for (const manifest of await parts.trash.entries.all()) {
+async function settleGone(deps: WorktreeCleaningDeps, { projectId, worktree }: OrphanedWorktree): Promise<null> {
+  for (const manifest of await deps.trash.entries.all()) {
     if (manifest.projectId !== projectId || manifest.taking?.name !== basename(worktree.path)) continue;
-    await parts.trash.inTurn(manifest.id, () => settleOne(parts, manifest));
+    await deps.trash.inTurn(manifest.id, () => settleOne(deps, manifest));
   }
   return null;
 }
 
 /** Deletes what an earlier run had taken away and not deleted yet. */
-async function deleteLeft({ dataDir, trash }: WorktreeCleaningParts): Promise<void> {
+async function deleteLeft({ dataDir, trash }: WorktreeCleaningDeps): Promise<void> {
   const open = new Set((await trash.entries.all()).map(({ taking }) => taking?.aside));
   const root = join(dataDir, 'worktrees');
   for (const project of await readdir(root).catch(() => []))

@@ -1,22 +1,22 @@
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  type KeptFile,
   type MachineId,
   NAMED_FILES,
   type Project,
+  type SavedFile,
   type Stage,
   type StageId,
   TrashEntry,
 } from '@callboard/contract';
 import { isOnMachine } from '../domain/former-worktree.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { moveFile } from '../lib/move-file.ts';
 import type { Store } from '../store/store.ts';
 import { type Manifest, readManifest, writeManifest } from './manifest.ts';
 
 /** How long an entry stays, in days while Callboard runs (docs/decisions/storage.md). */
-const KEEP_TRASH_DAYS = 30;
+const TRASH_RETENTION_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 
 /** Whose files they were, and who removed them. */
@@ -39,21 +39,21 @@ export interface Entries {
   takeIn(manifest: Manifest, folder: string): Promise<void>;
   fileOf(id: string, path: string): string;
   /** Returns the files that are still in the entry; an earlier restore may have been interrupted. */
-  present(manifest: Manifest): Promise<KeptFile[]>;
+  present(manifest: Manifest): Promise<SavedFile[]>;
   /** Returns the worktree of the stage that now has the entry's stage id; null if it has none, or its folder is gone. */
   worktreeFor(manifest: Manifest): Promise<string | null>;
   describe(manifest: Manifest): Promise<TrashEntry>;
 }
 
-export interface EntriesParts {
+export interface EntriesDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   dataDir: string;
   /** Null where one machine has everything. */
   here: MachineId | null;
 }
 
-export function createEntries({ store, edges, dataDir, here }: EntriesParts): Entries {
+export function createEntries({ store, platform, dataDir, here }: EntriesDeps): Entries {
   const root = join(dataDir, 'trash');
   const folderOf = (id: string) => join(root, id);
   const fileOf = (id: string, path: string) => join(root, id, 'files', path);
@@ -71,8 +71,8 @@ export function createEntries({ store, edges, dataDir, here }: EntriesParts): En
     },
     find,
     async create({ project, stage, by }, rest) {
-      const id = edges.newWireId();
-      const at = edges.now().toISOString();
+      const id = platform.newWireId();
+      const at = platform.now().toISOString();
       const keptAt = await store.transact((tx) => tx.clock.stamp(at));
       const whose = { projectId: project.id, projectName: project.name, stageId: stage.id, stageTitle: stage.title };
       const manifest: Manifest = { work: null, taking: null, ...rest, ...whose, id, at, keptAt, by };
@@ -96,15 +96,15 @@ export function createEntries({ store, edges, dataDir, here }: EntriesParts): En
     worktreeFor,
     async describe(manifest) {
       const { files, keptAt, work, taking: _taking, ...facts } = manifest;
-      const expiresAt = new Date(Date.parse(keptAt) + KEEP_TRASH_DAYS * DAY_MS).toISOString();
+      const expiresAt = new Date(Date.parse(keptAt) + TRASH_RETENTION_DAYS * DAY_MS).toISOString();
       const bytes = files.reduce((total, file) => total + file.bytes, 0);
       const sizes = { fileCount: files.length, bytes, files: files.slice(0, NAMED_FILES) };
-      const kept = work === null || work.commit === null ? null : { ...work, commit: work.commit };
+      const saved = work === null || work.commit === null ? null : { ...work, commit: work.commit };
       return TrashEntry.parse({
         ...facts,
         ...sizes,
         expiresAt,
-        work: kept,
+        work: saved,
         worktree: await worktreeFor(manifest),
       });
     },
@@ -113,7 +113,7 @@ export function createEntries({ store, edges, dataDir, here }: EntriesParts): En
 
 /** The stage that now has an entry's stage id in its project; null if it was deleted, or its worktree is on another machine. */
 export async function stageOf(
-  { store, here }: Pick<EntriesParts, 'store' | 'here'>,
+  { store, here }: Pick<EntriesDeps, 'store' | 'here'>,
   { stageId, projectId }: { stageId: StageId; projectId: string },
 ): Promise<Stage | null> {
   const stage = await store.read.stages.find(stageId);

@@ -1,9 +1,9 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isChecking, type MachineId, Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
-import { formerFate, isOnMachine } from '../domain/former-worktree.ts';
+import { isOnMachine, orphanFate } from '../domain/former-worktree.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { FormerWorktree } from '../store/ports/machine-tables.ts';
+import type { OrphanedWorktree } from '../store/ports/machine-tables.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 
@@ -15,7 +15,7 @@ export interface Found {
   name: string;
   path: string;
   /** Set if this machine had it when it was declared lost, and its stage has not gone on in it. */
-  former: FormerWorktree | null;
+  orphaned: OrphanedWorktree | null;
 }
 
 /** The worktrees that Callboard made, as they are on the disk. */
@@ -24,27 +24,27 @@ export interface WorktreeFinder {
   list(projectId: ProjectId): Promise<Found[]>;
   /** @throws Rejection `unknown_project`, `unknown_worktree` */
   one(projectId: ProjectId, name: string): Promise<Found>;
-  /** Returns the folder of a former worktree of this machine; null if it is gone. Its project may be gone, too. */
-  formerOne(former: FormerWorktree): Promise<Found | null>;
+  /** Returns the folder of a orphaned worktree of this machine; null if it is gone. Its project may be gone, too. */
+  orphanedOne(orphaned: OrphanedWorktree): Promise<Found | null>;
   /** Returns why nobody may take it away, as far as the store knows; null if they may. */
-  whyInUse(found: Found): Promise<string | null>;
+  inUseReason(found: Found): Promise<string | null>;
 }
 
-export interface FinderParts {
+export interface FinderDeps {
   store: Store;
   dataDir: string;
   /** Null where one machine has everything. */
   here: MachineId | null;
 }
 
-export function createWorktreeFinder({ store, dataDir, here }: FinderParts): WorktreeFinder {
+export function createWorktreeFinder({ store, dataDir, here }: FinderDeps): WorktreeFinder {
   async function list(projectId: ProjectId): Promise<Found[]> {
     const project = await requireProject(store.read, projectId);
     const folder = await realpath(join(dataDir, 'worktrees', projectId)).catch(() => null);
     if (folder === null) return [];
     const stages = (await store.read.stages.list()).filter((stage) => stage.projectId === projectId);
-    const former = here === null ? [] : await store.read.formerWorktrees.listOf(here);
-    const left = former.filter((one) => one.projectId === projectId && one.isRecorded && !one.isTaken);
+    const orphaned = here === null ? [] : await store.read.orphanedWorktrees.listOf(here);
+    const left = orphaned.filter((one) => one.projectId === projectId && one.isRecorded && !one.isTaken);
     const entries = await readdir(folder, { withFileTypes: true });
     // Callboard names them after their stages.
     const names = entries.filter((entry) => entry.isDirectory() && StageId.safeParse(entry.name).success);
@@ -52,14 +52,14 @@ export function createWorktreeFinder({ store, dataDir, here }: FinderParts): Wor
       const path = join(folder, name);
       // Machines may have the same paths.
       const stage = stages.find((one) => one.worktree?.path === path && isOnMachine(one, here));
-      if (stage !== undefined) return { project, name, path, stage, former: null };
+      if (stage !== undefined) return { project, name, path, stage, orphaned: null };
       const was = left.find((one) => nameOf(one) === name) ?? null;
       const itsStage = was === null ? undefined : stages.find(({ id }) => id === was.stageId);
-      return { project, name, path, stage: itsStage ?? null, former: was };
+      return { project, name, path, stage: itsStage ?? null, orphaned: was };
     });
   }
 
-  const stageOf = async ({ stageId, projectId }: FormerWorktree): Promise<Stage | null> => {
+  const stageOf = async ({ stageId, projectId }: OrphanedWorktree): Promise<Stage | null> => {
     const stage = await store.read.stages.find(stageId);
     return stage?.projectId === projectId ? stage : null;
   };
@@ -71,18 +71,18 @@ export function createWorktreeFinder({ store, dataDir, here }: FinderParts): Wor
       if (found !== undefined) return found;
       throw new Rejection('unknown_worktree', `There is no worktree ${name}. It may have been cleaned up already.`);
     },
-    async formerOne(former) {
-      const name = nameOf(former);
-      const path = await realpath(join(dataDir, 'worktrees', former.projectId, name)).catch(() => null);
+    async orphanedOne(orphaned) {
+      const name = nameOf(orphaned);
+      const path = await realpath(join(dataDir, 'worktrees', orphaned.projectId, name)).catch(() => null);
       if (path === null) return null;
-      const known = await store.read.projects.find(former.projectId);
-      const project = known ?? projectOf(former);
+      const known = await store.read.projects.find(orphaned.projectId);
+      const project = known ?? projectOf(orphaned);
       // A machine that was removed from the list has lost its place, not its repository.
-      const repository = former.repository ?? project.path;
-      return { project: { ...project, path: repository }, name, path, stage: await stageOf(former), former };
+      const repository = orphaned.repository ?? project.path;
+      return { project: { ...project, path: repository }, name, path, stage: await stageOf(orphaned), orphaned };
     },
-    async whyInUse({ stage, former }) {
-      if (former !== null) return whyFormerIsInUse(former, await stageOf(former));
+    async inUseReason({ stage, orphaned }) {
+      if (orphaned !== null) return orphanInUseReason(orphaned, await stageOf(orphaned));
       if (stage === null) return null;
       const session = await store.read.sessions.find(stage.id);
       if (session !== null && session.launchId !== null) return `${stage.id} has a running session.`;
@@ -94,18 +94,18 @@ export function createWorktreeFinder({ store, dataDir, here }: FinderParts): Wor
 }
 
 /** The folder of the data directory may have moved. */
-const nameOf = ({ worktree }: FormerWorktree): string => basename(worktree.path);
+const nameOf = ({ worktree }: OrphanedWorktree): string => basename(worktree.path);
 
-function whyFormerIsInUse(former: FormerWorktree, stage: Stage | null): string | null {
-  const fate = formerFate(former, stage);
-  if (fate === 'own') return `${former.stageId} goes on in it.`;
+function orphanInUseReason(orphaned: OrphanedWorktree, stage: Stage | null): string | null {
+  const fate = orphanFate(orphaned, stage);
+  if (fate === 'own') return `${orphaned.stageId} goes on in it.`;
   return fate === 'waits'
-    ? `${former.stageId} was interrupted when its machine was lost, and can go on in it until it is started on another machine.`
+    ? `${orphaned.stageId} was interrupted when its machine was lost, and can go on in it until it is started on another machine.`
     : null;
 }
 
 /** A project that was removed after its stages. */
-const projectOf = ({ projectId, projectName, repository }: FormerWorktree): Project =>
+const projectOf = ({ projectId, projectName, repository }: OrphanedWorktree): Project =>
   Project.parse({
     id: projectId,
     name: projectName,

@@ -1,6 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { KeptFile, KeptWork, StageId, TrashEntry } from '@callboard/contract';
+import { SavedFile, SavedWork, StageId, TrashEntry } from '@callboard/contract';
 import { z } from 'zod';
 
 const FILE = 'entry.json';
@@ -18,9 +18,9 @@ export const Manifest = TrashEntry.omit({
 }).extend({
   /** The instant from which its age counts; never in the past, whatever the time of day says (docs/decisions/storage.md). */
   keptAt: z.iso.datetime(),
-  files: z.array(KeptFile.extend({ path: z.string().refine(isBelow, 'leads out of the folder') })),
+  files: z.array(SavedFile.extend({ path: z.string().refine(isBelow, 'leads out of the folder') })),
   /** `commit` is null until the ref points at it. */
-  work: KeptWork.extend({
+  work: SavedWork.extend({
     ref: z.string().regex(/^refs\/callboard\/trash\/[\w/-]+$/),
     commit: z
       .string()

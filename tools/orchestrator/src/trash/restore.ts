@@ -1,19 +1,19 @@
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { type CommandReply, type KeptFile, type MachineId, NAMED_FILES } from '@callboard/contract';
+import { type CommandReply, type MachineId, NAMED_FILES, type SavedFile } from '@callboard/contract';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { moveFile } from '../lib/move-file.ts';
 import type { Store } from '../store/store.ts';
-import type { TakingAway } from '../worktrees/taking-away.ts';
+import type { WorktreeRemoval } from '../worktrees/taking-away.ts';
 import { type Entries, isThere, stageOf } from './entries.ts';
 import type { Manifest } from './manifest.ts';
 
-export interface RestoreParts {
+export interface RestoreDeps {
   store: Store;
   dataDir: string;
   entries: Entries;
-  worktrees: Pick<TakingAway, 'putBack'>;
+  worktrees: Pick<WorktreeRemoval, 'putBack'>;
   here: MachineId | null;
 }
 
@@ -23,16 +23,16 @@ type Restored = CommandReply<'restore_trash'>;
  * Moves what an entry holds into a folder, and deletes the entry last. See `Trash.restore`.
  * @throws as `Trash.restore`
  */
-export async function restoreEntry(parts: RestoreParts, manifest: Manifest, folder?: string): Promise<Restored> {
+export async function restoreEntry(deps: RestoreDeps, manifest: Manifest, folder?: string): Promise<Restored> {
   if (folder !== undefined && !isAbsolute(folder))
     throw new Rejection('bad_request', `${folder} is not an absolute path. Give one that begins with "/".`);
-  const { entries, dataDir } = parts;
+  const { entries, dataDir } = deps;
   const own = join(dataDir, 'restored', nameOf(manifest));
   const files = await entries.present(manifest);
   const place =
     manifest.work?.commit == null
       ? { target: folder ?? (await entries.worktreeFor(manifest)) ?? own, branch: null }
-      : await putWorkBack(parts, { ...manifest.work, commit: manifest.work.commit }, { manifest, own, folder });
+      : await putWorkBack(deps, { ...manifest.work, commit: manifest.work.commit }, { manifest, own, folder });
   const { target } = place;
   await requireFree(target, files);
   try {
@@ -61,7 +61,7 @@ const TRIES = 20;
  * branch of its own. The same again after an interruption.
  */
 async function putWorkBack(
-  { store, worktrees, here }: RestoreParts,
+  { store, worktrees, here }: RestoreDeps,
   { commit, repository }: { commit: string; repository: string },
   { manifest, own, folder }: WorkOrder,
 ): Promise<{ target: string; branch: string }> {
@@ -106,7 +106,7 @@ async function noteRestored(store: Store, { stageId }: Manifest): Promise<void> 
 /** How many of the conflicting files an error names. */
 const NAMED = 5;
 
-async function requireFree(target: string, files: readonly KeptFile[]): Promise<void> {
+async function requireFree(target: string, files: readonly SavedFile[]): Promise<void> {
   const taken = await Promise.all(files.map(({ path }) => isThere(join(target, path))));
   const inTheWay = files.filter((_file, index) => taken[index]).map(({ path }) => path);
   if (inTheWay.length === 0) return;

@@ -14,11 +14,11 @@ const FILES = [
 async function setUp(dataDir?: string) {
   const folder = await temporaryFolder();
   const worktree = join(folder, 'worktree');
-  const { store, edges } = await openTestStore();
+  const { store, platform } = await openTestStore();
   const trash = createTrash({
     here: null,
     store,
-    edges,
+    platform,
     log: silent,
     worktrees: NO_REPOSITORY,
     dataDir: dataDir ?? join(folder, 'data'),
@@ -29,15 +29,15 @@ async function setUp(dataDir?: string) {
   await writeFile(join(worktree, 'notes', 'plan.md'), 'the plan');
   await writeFile(join(worktree, '.env'), 'KEY=1', { mode: 0o600 });
   await symlink('notes', join(worktree, 'link'));
-  const keep = () => trash.keep(worktree, FILES, { project: sampleProject(), stage, by: 'Ada' });
-  return { folder, worktree, store, trash, stage, path, keep, dataDir: dataDir ?? join(folder, 'data') };
+  const save = () => trash.save(worktree, FILES, { project: sampleProject(), stage, by: 'Ada' });
+  return { folder, worktree, store, trash, stage, path, save, dataDir: dataDir ?? join(folder, 'data') };
 }
 
 const gone = (path: string) => expect(access(path)).rejects.toThrow();
 
 it('moves files away, records their stage, and restores them unchanged', async () => {
-  const { trash, keep, worktree, folder } = await setUp();
-  const entry = await keep();
+  const { trash, save, worktree, folder } = await setUp();
+  const entry = await save();
   expect(await readdir(worktree)).toEqual(['notes']);
   expect(entry).toMatchObject({
     stageTitle: 'Login',
@@ -60,9 +60,9 @@ it('moves files away, records their stage, and restores them unchanged', async (
 it('moves files to another file system and back', async () => {
   const other = await mkdtemp('/dev/shm/callboard-test-');
   onTestFinished(() => rm(other, { recursive: true }));
-  const { trash, keep, worktree, folder } = await setUp(other);
+  const { trash, save, worktree, folder } = await setUp(other);
   expect((await stat(worktree)).dev).not.toBe((await stat(other)).dev);
-  const { id } = await keep();
+  const { id } = await save();
   expect(await readdir(worktree)).toEqual(['notes']);
   await trash.restore(id, join(folder, 'restored'));
   expect(await readFile(join(folder, 'restored', 'link', 'plan.md'), 'utf8')).toBe('the plan');
@@ -71,21 +71,21 @@ it('moves files to another file system and back', async () => {
 });
 
 it('restores into the worktree of the stage if there is one again, else into a new folder', async () => {
-  const { trash, keep, store, stage, path, dataDir } = await setUp();
-  const first = await keep();
+  const { trash, save, store, stage, path, dataDir } = await setUp();
+  const first = await save();
   expect((await trash.restore(first.id)).folder).toBe(join(dataDir, 'restored', `STAGE-1-${first.id.slice(0, 8)}`));
   const { folder: again } = await setUp();
   await store.transact((tx) => tx.stages.insert(stage));
   await mkdir(path);
-  const second = await trash.keep(join(again, 'worktree'), FILES, { project: sampleProject(), stage, by: null });
+  const second = await trash.save(join(again, 'worktree'), FILES, { project: sampleProject(), stage, by: null });
   expect(await trash.list()).toMatchObject([{ id: second.id, worktree: path }]);
   expect((await trash.restore(second.id)).folder).toBe(path);
   expect(await readFile(join(path, '.env'), 'utf8')).toBe('KEY=1');
 });
 
 it('refuses to overwrite a file, and restores nothing then', async () => {
-  const { trash, keep, folder } = await setUp();
-  const { id } = await keep();
+  const { trash, save, folder } = await setUp();
+  const { id } = await save();
   const target = join(folder, 'restored');
   await mkdir(target);
   await writeFile(join(target, '.env'), 'KEY=newer');
@@ -100,8 +100,8 @@ it.each([
   ['a link to another folder', (target: string, folder: string) => symlink(folder, join(target, 'notes'))],
   ['a file', (target: string) => writeFile(join(target, 'notes'), 'a file')],
 ])('does not restore through %s', async (_what, make) => {
-  const { trash, keep, folder } = await setUp();
-  const { id } = await keep();
+  const { trash, save, folder } = await setUp();
+  const { id } = await save();
   const target = join(folder, 'restored');
   await mkdir(target);
   await make(target, folder);
@@ -111,23 +111,23 @@ it.each([
 });
 
 it('refuses a folder that is not an absolute path', async () => {
-  const { trash, keep } = await setUp();
-  const { id } = await keep();
+  const { trash, save } = await setUp();
+  const { id } = await save();
   await expect(trash.restore(id, 'here')).rejects.toMatchObject({ code: 'bad_request' });
 });
 
 it('lists and restores the files that were moved before a move failed', async () => {
-  const { trash, keep, worktree, folder } = await setUp();
+  const { trash, save, worktree, folder } = await setUp();
   await rm(join(worktree, '.env'));
-  await expect(keep()).rejects.toThrow('ENOENT');
+  await expect(save()).rejects.toThrow('ENOENT');
   const [entry] = await trash.list();
   await trash.restore(entry?.id ?? '', join(folder, 'restored'));
   expect(await readdir(join(folder, 'restored'))).toEqual(['notes']);
 });
 
 it('forgets entries older than an instant, counting the time that Callboard ran', async () => {
-  const { trash, keep, dataDir } = await setUp();
-  const { id, at } = await keep();
+  const { trash, save, dataDir } = await setUp();
+  const { id, at } = await save();
   await trash.forgetOlder(at);
   expect(await trash.list()).toHaveLength(1);
   await trash.forgetOlder(new Date(Date.parse(at) + 3_600_000).toISOString());
@@ -136,8 +136,8 @@ it('forgets entries older than an instant, counting the time that Callboard ran'
 });
 
 it('ignores a manifest with a path that leads out of its folder', async () => {
-  const { trash, keep, dataDir, folder } = await setUp();
-  const { id } = await keep();
+  const { trash, save, dataDir, folder } = await setUp();
+  const { id } = await save();
   const file = join(dataDir, 'trash', id, 'entry.json');
   await writeFile(file, (await readFile(file, 'utf8')).replace('notes/plan.md', '../../../secret'));
   expect(await trash.list()).toEqual([]);

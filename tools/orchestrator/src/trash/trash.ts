@@ -1,20 +1,20 @@
-import type { CommandReply, KeptFile, MachineId, TrashEntry } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
+import type { CommandReply, MachineId, SavedFile, TrashEntry } from '@callboard/contract';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex, type KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store } from '../store/store.ts';
-import type { TakingAway } from '../worktrees/taking-away.ts';
+import type { WorktreeRemoval } from '../worktrees/taking-away.ts';
 import { createEntries, type Entries, type Origin } from './entries.ts';
 import type { Manifest } from './manifest.ts';
 import { restoreEntry } from './restore.ts';
 
-export interface TrashParts {
+export interface TrashDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   dataDir: string;
-  worktrees: Pick<TakingAway, 'putBack' | 'dropKept'>;
+  worktrees: Pick<WorktreeRemoval, 'putBack' | 'dropSaved'>;
   /** Null where one machine has everything. */
   here: MachineId | null;
 }
@@ -26,7 +26,7 @@ export interface Trash {
    * @param work commits that a ref keeps already
    * @throws a system error
    */
-  keep(folder: string, files: readonly KeptFile[], origin: Origin, work?: Manifest['work']): Promise<TrashEntry>;
+  save(folder: string, files: readonly SavedFile[], origin: Origin, work?: Manifest['work']): Promise<TrashEntry>;
   /** Lists the entries, newest first. */
   list(): Promise<TrashEntry[]>;
   /**
@@ -44,8 +44,8 @@ export interface Trash {
   readonly inTurn: KeyedMutex;
 }
 
-export function createTrash({ store, edges, log, dataDir, worktrees, here }: TrashParts): Trash {
-  const entries = createEntries({ store, edges, dataDir, here });
+export function createTrash({ store, platform, log, dataDir, worktrees, here }: TrashDeps): Trash {
+  const entries = createEntries({ store, platform, dataDir, here });
   const inTurn = createKeyedMutex();
 
   async function restore(id: string, folder?: string): Promise<CommandReply<'restore_trash'>> {
@@ -59,13 +59,13 @@ export function createTrash({ store, edges, log, dataDir, worktrees, here }: Tra
   }
 
   async function dropWork(work: Awaited<ReturnType<Entries['all']>>[number]['work']): Promise<void> {
-    if (work !== null && work.commit !== null) await worktrees.dropKept(work.repository, work.ref, work.commit);
+    if (work !== null && work.commit !== null) await worktrees.dropSaved(work.repository, work.ref, work.commit);
   }
 
   return {
     entries,
     inTurn,
-    async keep(folder, files, origin, work = null) {
+    async save(folder, files, origin, work = null) {
       // Stored before the moves, so that every moved file is listed even after a crash.
       const manifest = await entries.create(origin, { files: [...files], work });
       await entries.takeIn(manifest, folder);

@@ -14,13 +14,13 @@ const OLD_MS = 10 * 60_000;
 /** A worktree with millions of files takes minutes. */
 const LIMIT_MS = 5 * 60_000;
 
-export interface WorktreeSizesParts {
+export interface WorktreeSizesDeps {
   env: Readonly<Record<string, string>>;
   now: () => Date;
   uptimeMs: () => number;
 }
 
-export function createWorktreeSizes({ env, now, uptimeMs }: WorktreeSizesParts): WorktreeSizes {
+export function createWorktreeSizes({ env, now, uptimeMs }: WorktreeSizesDeps): WorktreeSizes {
   const known = new Map<string, { bytes: number | null; measuredAt: string; uptimeMs: number }>();
   const wanted = new Set<string>();
   const stopping = new AbortController();

@@ -49,7 +49,7 @@ export async function excludedIn(
 export function createChangesSinceLaunch(sources: SettingsSources): ChangesSinceLaunch {
   const { store, worktrees, env } = sources;
 
-  async function placeOf(stageId: StageId): Promise<{ project: Project; worktree: Worktree } | null> {
+  async function locationOf(stageId: StageId): Promise<{ project: Project; worktree: Worktree } | null> {
     const stage = await store.read.stages.find(stageId);
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     return stage === null || stage.worktree === null || project === null ? null : { project, worktree: stage.worktree };
@@ -57,7 +57,7 @@ export function createChangesSinceLaunch(sources: SettingsSources): ChangesSince
 
   return {
     async addedSince(stageId, launch) {
-      const place = launch.isKnown ? await placeOf(stageId) : null;
+      const place = launch.isKnown ? await locationOf(stageId) : null;
       if (place === null) return [];
       const { project, worktree } = place;
       const files = (await worktrees.settingsFiles(project, worktree)).flatMap((file) =>
@@ -74,13 +74,13 @@ export function createChangesSinceLaunch(sources: SettingsSources): ChangesSince
       );
     },
     async newlyExcluded(stageId, launch) {
-      const place = launch.isSandboxed ? await placeOf(stageId) : null;
+      const place = launch.isSandboxed ? await locationOf(stageId) : null;
       if (place === null) return [];
       const now = await excludedIn(sources, place.project, place.worktree, !launch.readsRepository);
       return now.filter((command) => !launch.excluded.includes(command));
     },
     async settingsPaths(stageId) {
-      const place = await placeOf(stageId);
+      const place = await locationOf(stageId);
       return place === null ? [] : [...worktrees.settingsPaths(place.project, place.worktree), userSettingsPath(env)];
     },
   };

@@ -6,14 +6,14 @@ import { type Found, mcpItems, settingsItems } from './settings-items.ts';
 /** What settings files switch on, each item with its fingerprint. */
 export interface TrustContent {
   /** The repository's items, which are trusted as a whole. */
-  items: Known[];
+  items: RowCaches[];
   /** Items that the person allowed in a terminal; each is agreed to separately. */
-  personal: Known[];
+  personal: RowCaches[];
   /** The hash of the repository's items; empty without any. */
   hash: string;
 }
 
-export interface Known extends Found {
+export interface RowCaches extends Found {
   /** Equal for the same item in the same file, as long as the scripts that it names are unchanged. */
   fingerprint: string;
 }
@@ -31,7 +31,7 @@ export async function contentOf({ files, read }: RepositorySettings): Promise<Tr
 }
 
 /** Returns the hash of the items; duplicates do not change it. */
-const hashOf = (items: readonly Pick<Known, 'fingerprint'>[]): string =>
+const hashOf = (items: readonly Pick<RowCaches, 'fingerprint'>[]): string =>
   items.length === 0 ? '' : sha256([...new Set(items.map((item) => item.fingerprint))].toSorted().join('\n'));
 
 export function itemsOf(file: SettingsFile): Found[] {

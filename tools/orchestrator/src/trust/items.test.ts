@@ -10,7 +10,7 @@ const settings = (content: unknown): SettingsFile => ({
   text: typeof content === 'string' ? content : JSON.stringify(content),
   isPersonal: false,
 });
-const told = (file: SettingsFile) => itemsOf(file).map(({ kind, value }) => `${kind} ${value}`);
+const reported = (file: SettingsFile) => itemsOf(file).map(({ kind, value }) => `${kind} ${value}`);
 const agent = (lines: string): SettingsFile => ({ ...settings(`---\n${lines}\n---\nText`), kind: 'agents' });
 
 it.each([
@@ -26,7 +26,7 @@ it.each([
   [{ sandbox: { enabled: false } }, ['other {"sandbox":{"enabled":false}}']],
   [{ aKeyOfTomorrow: 1 }, ['other {"aKeyOfTomorrow":1}']],
 ])('lists what settings switch on: %j', (content, items) => {
-  expect(told(settings(content))).toEqual(items);
+  expect(reported(settings(content))).toEqual(items);
 });
 
 it.each([
@@ -35,7 +35,7 @@ it.each([
   { permissions: { deny: ['Bash(rm *)'], ask: ['Bash(ls *)'], defaultMode: 'plan' } },
   { disableAllHooks: false, enableAllProjectMcpServers: false, hooks: {}, env: {} },
 ])('asks nothing for what switches nothing on: %j', (content) => {
-  expect(told(settings(content))).toEqual([]);
+  expect(reported(settings(content))).toEqual([]);
 });
 
 it.each(['not JSON', '[]', '// words\n{}', '{"hooks":{},}'])(
@@ -46,7 +46,7 @@ it.each(['not JSON', '[]', '// words\n{}', '{"hooks":{},}'])(
 );
 
 it('reads a file with a byte order mark, as Claude Code does', () => {
-  expect(told(settings('\uFEFF{"apiKeyHelper":"x"}'))).toEqual(['helper x']);
+  expect(reported(settings('\uFEFF{"apiKeyHelper":"x"}'))).toEqual(['helper x']);
 });
 
 it('lists hooks with their event, and values of another shape unchanged', () => {
@@ -66,7 +66,7 @@ it('lists the servers of .mcp.json with their arguments', () => {
     ...settings({ mcpServers: { a: { command: 'npx', args: ['-y', 'a'], env: { K: 'v' } }, b: { url: 'https://b' } } }),
     kind: 'mcp',
   };
-  expect(told(file)).toEqual(['mcp-server npx -y a {"env":{"K":"v"}}', 'mcp-server {"url":"https://b"}']);
+  expect(reported(file)).toEqual(['mcp-server npx -y a {"env":{"K":"v"}}', 'mcp-server {"url":"https://b"}']);
 });
 
 it.each([
@@ -78,12 +78,12 @@ it.each([
   ['description: : not YAML\nhooks: x', ['other description: : not YAML\nhooks: x']],
   ['description: : not YAML', []],
 ])('lists what the first lines of an agent switch on: %j', (lines, items) => {
-  expect(told(agent(lines))).toEqual(items);
+  expect(reported(agent(lines))).toEqual(items);
 });
 
 it('lists the allowed tools of a command as a rule', () => {
   const command: SettingsFile = { ...settings('---\nallowed-tools: [Bash(a *), Read]\n---\n'), kind: 'commands' };
-  expect(told(command)).toEqual(['rule Bash(a *), Read']);
+  expect(reported(command)).toEqual(['rule Bash(a *), Read']);
 });
 
 it('identifies content by what runs, not by its formatting', async () => {

@@ -1,6 +1,6 @@
 import type { LeftOut } from '@callboard/contract';
 import type { RepositorySettings } from '../worktrees/repository-settings.ts';
-import type { Known, TrustContent } from './content.ts';
+import type { RowCaches, TrustContent } from './content.ts';
 import { harmlessSettings, placedRule, restrictions, summaryOf, unavailable } from './left-out.ts';
 import { ALLOWED, type Found } from './settings-items.ts';
 
@@ -30,7 +30,7 @@ export interface LaunchTrust {
 interface Agreed {
   content: TrustContent;
   isTrusted: boolean;
-  isPersonalAgreed: (item: Known) => boolean;
+  isPersonalAgreed: (item: RowCaches) => boolean;
   newOfUser: Found[];
 }
 

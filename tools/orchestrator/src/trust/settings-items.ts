@@ -137,13 +137,13 @@ export function serverItems(file: Source, servers: unknown): Found[] {
   if (!isObject(servers)) return [found(file, 'mcp-server', 'MCP servers that could not be understood.', servers)];
   return Object.entries(servers).map(([name, server]) => {
     const runs = isObject(server) && typeof server.command === 'string';
-    const words = runs ? [server.command, ...list(server.args)].map(jsonOf).join(' ') : jsonOf(server);
+    const message = runs ? [server.command, ...list(server.args)].map(jsonOf).join(' ') : jsonOf(server);
     const rest = isObject(server)
       ? Object.keys(server).filter((key) => !['command', 'args', 'type'].includes(key))
       : [];
     const more = runs && rest.length > 0 ? ` ${jsonOf(Object.fromEntries(rest.map((key) => [key, server[key]])))}` : '';
     const text = runs ? `Starts the MCP server “${name}”.` : `Connects to the MCP server “${name}”.`;
-    return { ...found(file, 'mcp-server', text, `${words}${more}`), commands: runs ? [words] : [] };
+    return { ...found(file, 'mcp-server', text, `${message}${more}`), commands: runs ? [message] : [] };
   });
 }
 

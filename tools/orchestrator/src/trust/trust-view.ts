@@ -1,6 +1,6 @@
 import type { ProjectTrust, TrustItem } from '@callboard/contract';
 import type { AgreedSettings } from '../store/records.ts';
-import { type Known, sha256, type TrustContent } from './content.ts';
+import { type RowCaches, sha256, type TrustContent } from './content.ts';
 import type { Found } from './settings-items.ts';
 
 /** The limit of items that a person can review; the rest is counted. */
@@ -47,7 +47,7 @@ export function viewOf({ content, agreed, newOfUser, ofFile }: ReviewedSettings)
 
 const viewHash = (
   { hash, items }: TrustContent,
-  personal: readonly (Known | Found)[],
+  personal: readonly (RowCaches | Found)[],
   ofFile: readonly Found[],
 ): string =>
   items.length + personal.length + ofFile.length === 0

@@ -20,7 +20,7 @@ import type { Found } from './settings-items.ts';
 import { commandKey, isTrusted, personalKey, type ReviewedSettings, viewOf } from './trust-view.ts';
 import { userItems, userRules } from './user-items.ts';
 
-export interface TrustParts extends SettingsSources {
+export interface TrustDeps extends SettingsSources {
   log: Logger;
   /** Reads Callboard's own file in the repository; with a worktree, in the commit it began at. */
   fileOf: (project: Project, worktree: Worktree | null) => Promise<{ file: ProjectFile | null; items: Found[] }>;
@@ -66,9 +66,9 @@ const INSPECTIONS_AT_ONCE = 4;
 
 const NOTHING_AGREED: AgreedSettings = { contents: [], personal: [], commands: [], adopt: null };
 
-export function createTrust(parts: TrustParts): Trust {
-  const { store, log } = parts;
-  const { inspect, find } = createInspection(parts);
+export function createTrust(deps: TrustDeps): Trust {
+  const { store, log } = deps;
+  const { inspect, find } = createInspection(deps);
 
   async function refresh(projectId: ProjectId): Promise<Project> {
     const project = await requireProject(store.read, projectId);
@@ -98,7 +98,7 @@ export function createTrust(parts: TrustParts): Trust {
     });
 
   return {
-    ...createChangesSinceLaunch(parts),
+    ...createChangesSinceLaunch(deps),
     refresh,
     async refreshAll() {
       await forEachAtOnce(await store.read.projects.list(), INSPECTIONS_AT_ONCE, async ({ id }) => {
@@ -126,8 +126,8 @@ export function createTrust(parts: TrustParts): Trust {
       return refresh(projectId);
     },
     async forLaunch(project, worktree) {
-      await agreeToUser(parts);
-      return trustForLaunch(parts, project, worktree, await inspect(project, worktree));
+      await agreeToUser(deps);
+      return trustForLaunch(deps, project, worktree, await inspect(project, worktree));
     },
     async agreeToRules(projectId, rules) {
       const { content, newOfUser } = await inspect(await requireProject(store.read, projectId), null);
@@ -145,7 +145,7 @@ export function createTrust(parts: TrustParts): Trust {
 }
 
 /** Reads settings from disk beside what was agreed to. */
-function createInspection({ store, worktrees, env, fileOf }: TrustParts) {
+function createInspection({ store, worktrees, env, fileOf }: TrustDeps) {
   async function newOfUser(): Promise<Found[]> {
     const known = await store.read.agreed.find('user');
     if (known === null) return [];
@@ -178,23 +178,23 @@ function createInspection({ store, worktrees, env, fileOf }: TrustParts) {
 }
 
 async function trustForLaunch(
-  parts: TrustParts,
+  deps: TrustDeps,
   project: Project,
   worktree: Worktree,
   { settings, content, newOfUser, agreed }: Inspected,
 ): Promise<LaunchTrust> {
   const isPersonalAgreed = (item: Found) => agreed.personal.includes(personalKey(item));
   const agreement = { content, isTrusted: isTrusted({ content, agreed }), isPersonalAgreed, newOfUser };
-  const files = await parts.worktrees.settingsFiles(project, worktree);
-  const present = [...files.flatMap(itemsOf), ...(await userItems(parts.env))];
+  const files = await deps.worktrees.settingsFiles(project, worktree);
+  const present = [...files.flatMap(itemsOf), ...(await userItems(deps.env))];
   const rules = present.flatMap(({ kind, value }) => (kind === 'rule' ? [value] : []));
   const given = await launchTrust(agreement, settings, worktree.path);
-  const excluded = await excludedIn(parts, project, worktree, given.leftOut !== null);
+  const excluded = await excludedIn(deps, project, worktree, given.leftOut !== null);
   return { ...given, excluded, atLaunch: { items: present.map(itemKey), rules } };
 }
 
 /** Agrees to the user's own settings as they are at the very first launch: nothing that Claude ran can have written them. */
-async function agreeToUser({ store, env }: TrustParts): Promise<void> {
+async function agreeToUser({ store, env }: TrustDeps): Promise<void> {
   if ((await store.read.agreed.find('user')) !== null) return;
   const personal = (await userRules(env)).map(personalKey);
   await store.transact(async (tx) => {

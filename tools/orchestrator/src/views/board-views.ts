@@ -55,7 +55,7 @@ export const withLiveNow = (board: BoardView, liveNow: LiveNowOf): BoardView => 
 const sessionWith = (session: SessionSummary, liveNow: LiveNowOf): SessionSummary =>
   session.now?.kind === 'thinking' ? { ...session, now: liveNow(session.stageId) ?? session.now } : session;
 
-interface BoardViewsParts {
+interface BoardViewsDeps {
   store: Store;
   board: () => Promise<BoardView>;
   liveNow: LiveNowOf;
@@ -63,7 +63,7 @@ interface BoardViewsParts {
   now: () => string;
 }
 
-export function createBoardViews({ store, board, liveNow, now }: BoardViewsParts): BoardViews {
+export function createBoardViews({ store, board, liveNow, now }: BoardViewsDeps): BoardViews {
   const { read } = store;
 
   /** An entry is written when the decision is made, so the progress of its delivery is read from the decision log. */

@@ -23,7 +23,7 @@ type Decided = { at: string; waitedMs: number } & Record<string, unknown>;
 async function openNumbers(now = NOW) {
   const opened = await openTestStore();
   const { store } = opened;
-  const views = createNumberViews({ store, edges: { now: () => new Date(now) } });
+  const views = createNumberViews({ store, platform: { now: () => new Date(now) } });
   let requests = 0;
   return {
     ...opened,
@@ -115,7 +115,7 @@ it('keeps the decisions of a deleted stage, with its last title', async () => {
   await store.transact(async (tx) => {
     const stage = await tx.stages.find(stageId);
     if (stage === null) throw new Error('there is no stage');
-    await tx.requests.keepOf(stage);
+    await tx.requests.retainOf(stage);
     await tx.stages.remove(stageId);
   });
   const { waits, stages } = await read(7);

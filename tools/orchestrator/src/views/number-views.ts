@@ -1,6 +1,6 @@
 import type { CommandInput, CommandReply, RequestKind, WaitSpan } from '@callboard/contract';
-import { createBreath } from '../lib/breath.ts';
-import type { Edges } from '../lib/edges.ts';
+import { createYield } from '../lib/breath.ts';
+import type { Platform } from '../lib/edges.ts';
 import type { DaySpending, SpendingTable } from '../store/ports/budget-tables.ts';
 import type { NumbersTable, Span, StageWaits } from '../store/ports/numbers-table.ts';
 import type { Store } from '../store/store.ts';
@@ -9,10 +9,10 @@ import { type LocalDay, lastDays, ownTimeZone } from './days.ts';
 type Numbers = CommandReply<'get_numbers'>;
 
 const DAYS = 30;
-const MOST_LAUNCHES = 2_000;
-const MOST_WAITS = 5_000;
+const MAX_LAUNCHES = 2_000;
+const MAX_WAITS = 5_000;
 /** So many answers make a median that one more does not change. */
-const MOST_ANSWERS = 1_000;
+const MAX_ANSWERS = 1_000;
 /** A wait that is shorter than this part of all days is no pixel wide on a time line. */
 const TIMELINE_PARTS = 2_000;
 
@@ -21,16 +21,16 @@ export interface NumberViews {
   numbers(query: CommandInput<'get_numbers'>): Promise<Numbers>;
 }
 
-interface NumberViewsParts {
+interface NumberViewsDeps {
   store: Pick<Store, 'read'>;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
 }
 
-export function createNumberViews({ store, edges }: NumberViewsParts): NumberViews {
+export function createNumberViews({ store, platform }: NumberViewsDeps): NumberViews {
   return {
     async numbers({ days: count = DAYS, timeZone = ownTimeZone() }) {
       const table = store.read.numbers;
-      const now = edges.now();
+      const now = platform.now();
       const days = lastDays(now, count, timeZone);
       const [since, until] = [days[0]?.from ?? '', days.at(-1)?.to ?? ''];
       const leastMs = Math.round((Date.parse(until) - Date.parse(since)) / TIMELINE_PARTS);
@@ -67,7 +67,7 @@ const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
 /** Reads what is counted by the day. */
 async function countDays(table: NumbersTable, days: readonly LocalDay[], leastMs: number) {
-  const breath = createBreath();
+  const yieldToEventLoop = createYield();
   const byDay: Numbers['waits']['days'] = [];
   const stages = createStageWaits();
   const calls: Numbers['rules']['days'] = [];
@@ -75,14 +75,13 @@ async function countDays(table: NumbersTable, days: readonly LocalDay[], leastMs
   const longWaits: WaitSpan[] = [];
   const answers: number[] = [];
   for (const { day, ...span } of days.toReversed()) {
-    await breath();
+    await yieldToEventLoop();
     const waits = await table.waits(span);
     stages.add(waits);
     byDay.push(...byKind(waits).map((one) => ({ day, ...one })));
-    await breath();
+    await yieldToEventLoop();
     longWaits.push(...(await table.longWaits(span, leastMs)));
-    if (answers.length < MOST_ANSWERS)
-      answers.push(...(await table.approvalWaits(span, MOST_ANSWERS - answers.length)));
+    if (answers.length < MAX_ANSWERS) answers.push(...(await table.approvalWaits(span, MAX_ANSWERS - answers.length)));
     const usesOfDay = await table.ruleUses(span);
     uses.push(...usesOfDay.map((use) => ({ day, ...use })));
     if (usesOfDay.length > 0) calls.push({ day, count: await table.ruledCalls(span) });
@@ -125,12 +124,12 @@ function createStageWaits() {
 
 /** What was spent on each of the server's last days: the ledger has no others, and today there may be another day than where the person is. */
 async function spendingOf(table: Pick<SpendingTable, 'list'>, now: Date, count: number): Promise<Numbers['spending']> {
-  const breath = createBreath();
+  const yieldToEventLoop = createYield();
   const timeZone = ownTimeZone();
   const days = lastDays(now, count, timeZone).map(({ day }) => day);
   const spent: Numbers['spending']['days'] = [];
   for (const day of days) {
-    await breath();
+    await yieldToEventLoop();
     for (const [projectId, rows] of Map.groupBy(await table.list(day, day), (row) => row.projectId)) {
       const sum = (of: (row: DaySpending) => number) => rows.reduce((all, row) => all + of(row), 0);
       spent.push({ day, projectId, usd: sum(({ usd }) => usd), tokens: sum(({ tokens }) => tokens) });
@@ -147,17 +146,17 @@ async function launchesOf(
   days: readonly LocalDay[],
   now: string,
 ): Promise<Pick<Timeline, 'launches' | 'leftOut' | 'starts' | 'ranMs'>> {
-  const breath = createBreath();
+  const yieldToEventLoop = createYield();
   const span = { from: days[0]?.from ?? '', to: days.at(-1)?.to ?? '' };
   const earlier = await table.ran({ from: '', to: span.from }, span, now);
   let [starts, ranMs] = [0, earlier.ranMs];
   for (const day of days) {
-    await breath();
+    await yieldToEventLoop();
     const begun = await table.ran(day, span, now);
     starts += begun.count;
     ranMs += begun.ranMs;
   }
-  const launches = await table.launches(span, MOST_LAUNCHES);
+  const launches = await table.launches(span, MAX_LAUNCHES);
   return { launches, leftOut: Math.max(0, earlier.count + starts - launches.length), starts, ranMs };
 }
 
@@ -168,7 +167,7 @@ async function waitsOf(
   longWaits: readonly WaitSpan[],
 ): Promise<Pick<Timeline, 'waits' | 'waitsLeftOut'>> {
   const all = [...(await table.openWaits()).filter(({ from }) => from < span.to), ...longWaits];
-  return { waits: all.slice(0, MOST_WAITS), waitsLeftOut: Math.max(0, all.length - MOST_WAITS) };
+  return { waits: all.slice(0, MAX_WAITS), waitsLeftOut: Math.max(0, all.length - MAX_WAITS) };
 }
 
 function medianOf(values: readonly number[]): number | null {

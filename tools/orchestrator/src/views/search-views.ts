@@ -14,13 +14,13 @@ export interface SearchViews {
   search(query: CommandInput<'search'>, person: string): Promise<CommandReply<'search'>>;
 }
 
-interface SearchViewsParts {
+interface SearchViewsDeps {
   store: Pick<Store, 'read'>;
   searchIndex: Pick<SearchIndex, 'search'>;
   board: () => Promise<BoardView>;
 }
 
-export function createSearchViews({ store, searchIndex, board }: SearchViewsParts): SearchViews {
+export function createSearchViews({ store, searchIndex, board }: SearchViewsDeps): SearchViews {
   /** The columns are derived, so the board says which stages stand there. Null: all. */
   async function stagesOf({ stageId, projectId, column }: CommandInput<'search'>): Promise<StageId[] | null> {
     if (projectId !== undefined) await requireProject(store.read, projectId);

@@ -13,12 +13,12 @@ import type { Ports } from './ports.ts';
 import { noCommand, setState } from './set-up.ts';
 import type { RunningCommand, WorktreeCommands } from './worktree-commands.ts';
 
-export interface CleanUpParts {
+export interface CleanUpDeps {
   store: Store;
   log: Logger;
   commands: WorktreeCommands;
   ports: Ports;
-  /** As in `SetUpParts`. */
+  /** As in `SetUpDeps`. */
   settingsOf: (stageId: StageId, key: WorkspaceKey) => Promise<WorkspaceSettings>;
   /** How long a clean-up may take while somebody waits for the removal of the worktree. */
   beforeRemovalMs?: number;
@@ -43,11 +43,11 @@ export function createCleanUp({
   ports,
   settingsOf,
   beforeRemovalMs = BEFORE_REMOVAL_MS,
-}: CleanUpParts): CleanUp {
+}: CleanUpDeps): CleanUp {
   const under = new Set<Promise<void>>();
 
-  /** @param mostMs ends it after this long, whatever its own limit is */
-  async function begin(stageId: StageId, by: string | null, mostMs = Infinity): Promise<RunningCommand | null> {
+  /** @param maxMs ends it after this long, whatever its own limit is */
+  async function begin(stageId: StageId, by: string | null, maxMs = Infinity): Promise<RunningCommand | null> {
     const stage = await store.read.stages.find(stageId);
     const { cleanup } = await settingsOf(stageId, 'cleanup');
     if (stage?.worktree == null || cleanup === null || !(await pathExists(stage.worktree.path))) return null;
@@ -57,17 +57,17 @@ export function createCleanUp({
       name: 'cleanup',
       command: cleanup.command,
       by,
-      timeLimitMs: Math.min((cleanup.timeLimit ?? DEFAULT_TIME_LIMIT) * 1_000, mostMs),
+      timeLimitMs: Math.min((cleanup.timeLimit ?? DEFAULT_TIME_LIMIT) * 1_000, maxMs),
     });
     // A stage that is reopened needs what was cleaned up.
     if (stage.setup === 'done') await setState(store, stageId, 'due');
     return running;
   }
 
-  async function cleanUp(stageId: StageId, reason: string, mostMs?: number): Promise<void> {
+  async function cleanUp(stageId: StageId, reason: string, maxMs?: number): Promise<void> {
     await commands.endAllOf(stageId, reason);
     try {
-      await (await begin(stageId, null, mostMs))?.ended;
+      await (await begin(stageId, null, maxMs))?.ended;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       log.info({ stageId, reason: error.message }, 'a worktree was not cleaned up');

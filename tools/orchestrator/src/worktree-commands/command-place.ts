@@ -9,7 +9,7 @@ import { canIsolate, type IsolationSupport, isolated } from '../isolation/isolat
 import type { PortRange } from '../store/ports/worktree-tables.ts';
 
 /** What to run, and where. */
-export interface CommandPlace {
+export interface CommandLocation {
   id: string;
   command: string;
   stage: Pick<Stage, 'id' | 'sandbox'>;
@@ -22,7 +22,7 @@ export interface CommandPlace {
   caches: readonly string[];
 }
 
-export interface PlaceParts {
+export interface CommandLocationDeps {
   dataDir: string;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
@@ -48,20 +48,20 @@ const LEFT_OUT =
   /^(ANTHROPIC_.*|CLAUDE_.*|SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|DBUS_SESSION_BUS_ADDRESS|XDG_RUNTIME_DIR|DOCKER_HOST|WAYLAND_DISPLAY|TMPDIR)$/;
 
 /** Returns how to run the command: in Callboard's own sandbox if a person has not switched it off and it works here. */
-export async function placeCommand(parts: PlaceParts, place: CommandPlace): Promise<PlacedCommand> {
-  const { env } = parts;
-  const { command, worktree } = place;
+export async function placeCommand(deps: CommandLocationDeps, location: CommandLocation): Promise<PlacedCommand> {
+  const { env } = deps;
+  const { command, worktree } = location;
   const shell = ['/bin/sh', '-c', command];
-  const variables = variablesOf(place);
-  const why = await whyOutside(parts, place);
-  if (why === null) return inSandbox(parts, place, { shell, variables });
+  const variables = variablesOf(location);
+  const why = await outsideReason(deps, location);
+  if (why === null) return inSandbox(deps, location, { shell, variables });
   const [program = '/bin/sh', ...args] = shell;
   const all = { ...env, ...variables };
   return { command: program, args, cwd: worktree.path, env: all, isolation: { level: 'none', reason: why } };
 }
 
 /** The variables of Callboard that a command gets, beside the user's own. */
-const variablesOf = ({ id, stage, project, worktree, ports, port }: CommandPlace): Record<string, string> => ({
+const variablesOf = ({ id, stage, project, worktree, ports, port }: CommandLocation): Record<string, string> => ({
   CALLBOARD_STAGE_ID: stage.id,
   CALLBOARD_STAGE_INDEX: String(ports.place),
   CALLBOARD_PORT_BASE: String(ports.base),
@@ -72,7 +72,10 @@ const variablesOf = ({ id, stage, project, worktree, ports, port }: CommandPlace
   [COMMAND_MARKER]: id,
 });
 
-async function whyOutside({ isolation }: PlaceParts, { stage, project }: CommandPlace): Promise<string | null> {
+async function outsideReason(
+  { isolation }: CommandLocationDeps,
+  { stage, project }: CommandLocation,
+): Promise<string | null> {
   if (stage.sandbox === false) return 'The sandbox is switched off for this stage.';
   if (stage.sandbox === null && project.settings.sandbox !== true) return 'The sandbox is off for this project.';
   const support = await isolation();
@@ -80,8 +83,8 @@ async function whyOutside({ isolation }: PlaceParts, { stage, project }: Command
 }
 
 async function inSandbox(
-  { dataDir, env }: PlaceParts,
-  { project, worktree, caches }: CommandPlace,
+  { dataDir, env }: CommandLocationDeps,
+  { project, worktree, caches }: CommandLocation,
   { shell, variables }: { shell: string[]; variables: Record<string, string> },
 ): Promise<PlacedCommand> {
   const home = env.HOME ?? '/';

@@ -8,10 +8,10 @@ import { portsOf } from './listening-ports.ts';
 import { PORTS_OF_A_STAGE } from './ports.ts';
 import type { WorktreeCommands } from './worktree-commands.ts';
 
-export interface DevServersParts {
+export interface DevServersDeps {
   store: Store;
   commands: WorktreeCommands;
-  /** As in `SetUpParts`. */
+  /** As in `SetUpDeps`. */
   settingsOf: (stageId: StageId, key: WorkspaceKey) => Promise<WorkspaceSettings>;
   /** The settings in force, whether or not they may be used. */
   namesOf: (stageId: StageId) => Promise<Pick<WorkspaceSettings, 'devServers'>>;
@@ -28,10 +28,10 @@ export interface DevServers {
 }
 
 /** How often, and how long, it is looked for the port of a new server. */
-const LOOK_MS = 500;
-const LOOK_FOR_MS = 10 * 60_000;
+const CHECK_INTERVAL_MS = 500;
+const SEARCH_MS = 10 * 60_000;
 
-export function createDevServers({ store, commands, settingsOf, namesOf }: DevServersParts): DevServers {
+export function createDevServers({ store, commands, settingsOf, namesOf }: DevServersDeps): DevServers {
   const newestRun = async (stageId: StageId, name: string): Promise<WorktreeCommand | null> =>
     (await store.read.worktreeCommands.listOf(stageId)).findLast((run) => run.kind === 'server' && run.name === name) ??
     null;
@@ -57,12 +57,12 @@ export function createDevServers({ store, commands, settingsOf, namesOf }: DevSe
   async function findPort(id: string, wanted: number | null, ended: Promise<unknown>): Promise<void> {
     const over = new AbortController();
     void ended.then(() => over.abort());
-    const until = performance.now() + LOOK_FOR_MS;
+    const until = performance.now() + SEARCH_MS;
     while (!over.signal.aborted && performance.now() < until) {
       const ports = await portsOf(await commands.pids(id));
       const port = ports.find((port) => port === wanted) ?? ports[0];
       if (port !== undefined) return savePort(store, id, port);
-      await sleep(LOOK_MS, undefined, { signal: over.signal, ref: false }).catch(() => undefined);
+      await sleep(CHECK_INTERVAL_MS, undefined, { signal: over.signal, ref: false }).catch(() => undefined);
     }
   }
 

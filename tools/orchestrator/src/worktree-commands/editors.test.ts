@@ -48,9 +48,9 @@ it.each([
   ['none is installed', null, /No editor was found on PATH/],
   ['its command does not exist', 'no-such-editor', /`no-such-editor` did not open .*no such command/],
   ['its command fails', 'exit 3;', /exit code 3/],
-])('says why when %s, and what to do', async (_when, editor, words) => {
+])('says why when %s, and what to do', async (_when, editor, text) => {
   const { editors, stageId } = await setUp([], editor);
-  await expect(editors.open(stageId)).rejects.toMatchObject({ code: 'no_editor', message: words });
+  await expect(editors.open(stageId)).rejects.toMatchObject({ code: 'no_editor', message: text });
 });
 
 it('opens nothing without a worktree', async () => {

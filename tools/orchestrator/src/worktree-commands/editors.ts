@@ -34,7 +34,7 @@ export interface Editors {
   open(stageId: StageId): Promise<string>;
 }
 
-export interface EditorsParts {
+export interface EditorsDeps {
   store: Store;
   requireInPlace: RequireInPlace;
   /** The user's environment. */
@@ -48,7 +48,7 @@ const FIND_MS = 5_000;
 /** The exit codes of a shell that found no such command, or may not run it. */
 const NOT_FOUND = [126, 127];
 
-export function createEditors({ store, requireInPlace, env, watchMs = WATCH_MS }: EditorsParts): Editors {
+export function createEditors({ store, requireInPlace, env, watchMs = WATCH_MS }: EditorsDeps): Editors {
   async function list(): Promise<string[]> {
     const find = `for one in ${KNOWN.join(' ')}; do command -v "$one" >/dev/null && echo "$one"; done`;
     const { stdout } = await run({ command: '/bin/sh', args: ['-c', find], env, timeoutMs: FIND_MS });

@@ -38,7 +38,7 @@ export function createPorts({
       Array.from({ length: PORTS_OF_A_STAGE }, (_, n) => base + n).every((port) => !taken.has(port));
     const own = known.find((range) => range.stageId === stageId);
     if (own !== undefined && (!isIdle || isFree(own.base))) return own;
-    const range = { stageId, place: own?.place ?? freePlace(known), base: freeBase(known, isFree) };
+    const range = { stageId, place: own?.place ?? freeSlot(known), base: freeBase(known, isFree) };
     await store.transact((tx) => tx.portRanges.save(range));
     return range;
   }
@@ -57,7 +57,7 @@ export function createPorts({
   };
 }
 
-function freePlace(known: readonly PortRange[]): number {
+function freeSlot(known: readonly PortRange[]): number {
   const places = new Set(known.map(({ place }) => place));
   for (let place = 0; ; place++) if (!places.has(place)) return place;
 }

@@ -40,7 +40,7 @@ export interface CommandRun {
 }
 
 /** How often the length of the output is checked, and outside the sandbox what it started. */
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** After this long a command starts little, and is looked at less often. */
 const BUSY_MS = 60_000;
 const REST_MS = 10_000;
@@ -60,11 +60,13 @@ export function runCommand(options: RunOptions): CommandRun {
     stopping.abort();
   }
 
-  async function look(signal: AbortSignal): Promise<void> {
+  async function check(signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     while (!signal.aborted) {
       const isBusy = performance.now() - startedAt < BUSY_MS;
-      await sleep(isSandboxed || isBusy ? LOOK_MS : REST_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(isSandboxed || isBusy ? CHECK_INTERVAL_MS : REST_MS, undefined, { signal, ref: false }).catch(
+        () => undefined,
+      );
       if (signal.aborted) return;
       await options.file.bound().catch(() => undefined); // a full disk: the next look tries again
       if (!isSandboxed) known = await processesOf(ending());
@@ -84,7 +86,7 @@ export function runCommand(options: RunOptions): CommandRun {
     const over = new AbortController();
     const limit =
       options.timeLimitMs === null ? undefined : setTimeout(timeOut, options.timeLimitMs, options.timeLimitMs);
-    const looking = look(over.signal);
+    const watching = check(over.signal);
     const exited = detached.exit.then(async (exit) => {
       if (!exit.known) await adoptProcess(detached.identity).exited(stopping.signal);
       return exit;
@@ -96,7 +98,7 @@ export function runCommand(options: RunOptions): CommandRun {
     const exit = await Promise.race([exited, stopped]);
     clearTimeout(limit);
     over.abort();
-    await looking;
+    await watching;
     const isGone = await endCommand(ending(), graceMs);
     const left = isGone ? '' : ' Some of its processes could not be ended.';
     if (asked !== null && exit === null) return { ...asked, exitCode: null, reason: `${asked.reason ?? ''}${left}` };

@@ -30,7 +30,7 @@ export interface RunningInput {
 }
 
 /** An answer is far shorter; what prints more gives none. */
-const LONGEST_OUTPUT = 8 * 1024 * 1024;
+const MAX_OUTPUT_LENGTH = 8 * 1024 * 1024;
 
 /** Starts a program with a text as its input. Its files are gone when it has ended. @throws a system error if they cannot be written */
 export async function runWithInput(
@@ -54,7 +54,7 @@ export async function runWithInput(
   const ended = run.ended.then(async (end) => {
     const output = await readFile(file.path, 'utf8').catch(() => ''); // it may have ended before it was started
     await Promise.allSettled([file.remove(), rm(input, { force: true })]); // what stays goes with the stage
-    return { ...end, output: output.slice(-LONGEST_OUTPUT) };
+    return { ...end, output: output.slice(-MAX_OUTPUT_LENGTH) };
   });
   return { ended, end: run.end };
 }

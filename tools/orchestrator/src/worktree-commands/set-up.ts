@@ -14,7 +14,7 @@ import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { RunningCommand, WorktreeCommands } from './worktree-commands.ts';
 
-export interface SetUpParts {
+export interface SetUpDeps {
   store: Store;
   log: Logger;
   commands: WorktreeCommands;
@@ -43,9 +43,9 @@ export interface SetUp {
 }
 
 /** How much of the output the words of a failure have. */
-const TOLD_BYTES = 600;
+const REPORTED_BYTES = 600;
 
-export function createSetUp({ store, log, commands, settingsOf, settingsOfNew }: SetUpParts): SetUp {
+export function createSetUp({ store, log, commands, settingsOf, settingsOfNew }: SetUpDeps): SetUp {
   /** Runs that a start waits for. */
   const waitedFor = new Map<StageId, string>();
 
@@ -60,9 +60,9 @@ export function createSetUp({ store, log, commands, settingsOf, settingsOfNew }:
     });
 
   async function failure(ended: WorktreeCommand): Promise<OperationalError> {
-    const tail = await commands.tail(ended, TOLD_BYTES);
-    const words = `The set-up of the worktree (${ended.command}) did not succeed, so Claude was not started. ${ended.reason ?? ''}`;
-    return new OperationalError('setup_failed', `${words.trim()}${tail === '' ? '' : `\n${tail}`}`);
+    const tail = await commands.tail(ended, REPORTED_BYTES);
+    const text = `The set-up of the worktree (${ended.command}) did not succeed, so Claude was not started. ${ended.reason ?? ''}`;
+    return new OperationalError('setup_failed', `${text.trim()}${tail === '' ? '' : `\n${tail}`}`);
   }
 
   return {

@@ -18,16 +18,16 @@ const trial = createIsolationTrial(user);
 const hasSandbox = (await trial()).possible;
 
 const scene = async (sandbox: boolean) => {
-  const { store, edges, events, addStage, dataDir } = await openTestStore();
+  const { store, platform, events, addStage, dataDir } = await openTestStore();
   const path = join(dataDir, 'worktrees/shop/S1');
   const checkout = join(await temporaryFolder(), 'shop');
   for (const folder of [path, checkout]) await mkdir(folder, { recursive: true });
   await store.transact((tx) => tx.projects.save(sampleProject({ path: checkout, settings: { sandbox } })));
   const stageId = await addStage({ worktree: { path, branch: 'callboard/S1', base: 'abc' } });
   const open = (graceMs = 1_000) => {
-    const parts = { store, edges, log: silent, dataDir, env: user, graceMs, isolation: trial };
+    const deps = { store, platform, log: silent, dataDir, env: user, graceMs, isolation: trial };
     const commands = createWorktreeCommands({
-      ...parts,
+      ...deps,
       ports: createPorts({ store, dataDir }),
       requireInPlace: () => undefined,
       cachesOf: async () => [],
@@ -81,8 +81,8 @@ describe.each(places)('a command that runs %s', (_where, sandbox) => {
     expect(await here.run('echo fine')).toMatchObject({ state: 'passed', reason: null, attempt: 2, output: 'fine\n' });
     const [newest, first] = await here.commands.list(here.stageId);
     expect([newest?.state, first?.state]).toEqual(['passed', 'failed']);
-    const told = here.events.filter(({ type }) => type === 'worktree-command-updated');
-    expect(told.map(({ data }) => ('state' in data ? data.state : ''))).toEqual([
+    const reported = here.events.filter(({ type }) => type === 'worktree-command-updated');
+    expect(reported.map(({ data }) => ('state' in data ? data.state : ''))).toEqual([
       'running',
       'failed',
       'running',
@@ -190,8 +190,8 @@ it('refuses a stage without a worktree, and an unknown run', async () => {
 it('keeps the newest runs of a name', async () => {
   const { run, commands, stageId } = await scene(false);
   for (let n = 0; n < 22; n++) await run('true', { kind: 'check', name: 'lint' });
-  const kept = await commands.list(stageId);
-  expect(kept.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, n) => 22 - n));
+  const saved = await commands.list(stageId);
+  expect(saved.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, n) => 22 - n));
 });
 
 it('ends with all its processes when everything is ended while Callboard is not running', async () => {

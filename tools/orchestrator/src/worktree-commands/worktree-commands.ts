@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CommandOutput, StageId, WorktreeCommand, WorktreeCommandKind } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import type { IsolationSupport } from '../isolation/isolate.ts';
-import type { Edges } from '../lib/edges.ts';
+import type { Platform } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createProcessMarks } from '../lib/processes/process-mark.ts';
@@ -15,9 +15,9 @@ import { endCommand } from './end-command.ts';
 import type { Ports } from './ports.ts';
 import { type CommandRun, runCommand } from './run-command.ts';
 
-export interface WorktreeCommandsParts {
+export interface WorktreeCommandsDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   dataDir: string;
   /** The user's environment. */
@@ -80,7 +80,7 @@ export interface WorktreeCommands {
 }
 
 /** How many runs of one kind and name are kept in a stage. */
-const KEPT_RUNS = 20;
+const MAX_RUNS = 20;
 const RESTARTED = 'Ended by a restart of Callboard. Run it again.';
 
 interface Running {
@@ -89,12 +89,12 @@ interface Running {
   ended: Promise<WorktreeCommand>;
 }
 
-export function createWorktreeCommands(parts: WorktreeCommandsParts): WorktreeCommands {
-  const { store, log, dataDir } = parts;
-  const settled = settleInterrupted(parts).catch((error: unknown) =>
+export function createWorktreeCommands(deps: WorktreeCommandsDeps): WorktreeCommands {
+  const { store, log, dataDir } = deps;
+  const settled = settleInterrupted(deps).catch((error: unknown) =>
     log.error({ err: error }, 'ending the commands of an earlier run failed'),
   );
-  const runs = createRuns(parts, settled);
+  const runs = createRuns(deps, settled);
   const { running } = runs;
   const starting = new Set<string>();
   const fileOf = ({ stageId, id }: Pick<WorktreeCommand, 'stageId' | 'id'>) => outputFile(dataDir, stageId, id);
@@ -149,8 +149,8 @@ export function createWorktreeCommands(parts: WorktreeCommandsParts): WorktreeCo
 }
 
 /** The runs that are under way. @param settled resolves when those of an earlier orchestrator are gone */
-function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
-  const { store, log, dataDir, graceMs } = parts;
+function createRuns(deps: WorktreeCommandsDeps, settled: Promise<unknown>) {
+  const { store, log, dataDir, graceMs } = deps;
   const running = new Map<string, Running>();
   const listeners = new Set<(command: WorktreeCommand) => void>();
   let isDown = false;
@@ -158,7 +158,7 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
   /** Stores the end and tells it. A store that fails has the run as interrupted after its next start. */
   async function settle(command: WorktreeCommand, run: CommandRun): Promise<WorktreeCommand> {
     const end = await run.ended;
-    const done = { ...command, ...end, endedAt: parts.edges.now().toISOString() };
+    const done = { ...command, ...end, endedAt: deps.platform.now().toISOString() };
     await store
       .transact(async (tx) => {
         const known = await tx.worktreeCommands.find(command.id);
@@ -183,16 +183,16 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
       throw new Rejection('no_worktree', `${stageId} has no worktree yet. Start the stage to create one.`);
     const others = [...running.values()].filter(({ order }) => order.stageId === stageId);
     requireFree(order, others, isDown);
-    parts.requireInPlace(project, worktree);
-    const id = parts.edges.newWireId();
-    const ports = await parts.ports.reserve(stageId, others.length === 0);
+    deps.requireInPlace(project, worktree);
+    const id = deps.platform.newWireId();
+    const ports = await deps.ports.reserve(stageId, others.length === 0);
     const port = ports.base + (order.portOffset ?? 0);
-    const caches = await parts.cachesOf(stageId);
+    const caches = await deps.cachesOf(stageId);
     const place = { id, command: order.command, stage, project, worktree, ports, port, caches };
-    const placed = await placeCommand(parts, place);
+    const placed = await placeCommand(deps, place);
     const file = outputFile(dataDir, stageId, id);
     await file.create(); // first: a run that is stored counts as running
-    const { command, old } = await record(parts, order, { id, placed });
+    const { command, old } = await record(deps, order, { id, placed });
     const mark = await createProcessMarks(dataDir).of(stageId);
     const run = runCommand({
       id,
@@ -206,7 +206,7 @@ function createRuns(parts: WorktreeCommandsParts, settled: Promise<unknown>) {
     const ended = settle(command, run);
     running.set(id, { order, run, ended });
     if (isDown) run.end({ state: 'interrupted', reason: RESTARTED });
-    forgetOutputs(parts, old);
+    forgetOutputs(deps, old);
     return { command, ended };
   }
 
@@ -239,7 +239,7 @@ function requireFree({ stageId, kind, name }: CommandOrder, others: readonly Run
 
 /** Stores the run before anything is spawned, and forgets the oldest runs of this kind and name. @returns those too */
 async function record(
-  { store }: WorktreeCommandsParts,
+  { store }: WorktreeCommandsDeps,
   { stageId, kind, name, command: line, by }: CommandOrder,
   { id, placed }: { id: string; placed: PlacedCommand },
 ): Promise<{ command: WorktreeCommand; old: WorktreeCommand[] }> {
@@ -263,7 +263,7 @@ async function record(
       endedAt: null,
       port: null,
     };
-    const old = earlier.filter(({ state }) => state !== 'running').slice(0, -(KEPT_RUNS - 1));
+    const old = earlier.filter(({ state }) => state !== 'running').slice(0, -(MAX_RUNS - 1));
     for (const one of old) await tx.worktreeCommands.remove(one.id);
     await tx.worktreeCommands.insert(command);
     await tx.emit({ type: 'worktree-command-updated', data: command });
@@ -272,7 +272,7 @@ async function record(
 }
 
 /** Deletes the output of runs that are no longer kept, in the background. */
-function forgetOutputs({ dataDir, log }: WorktreeCommandsParts, runs: readonly WorktreeCommand[]): void {
+function forgetOutputs({ dataDir, log }: WorktreeCommandsDeps, runs: readonly WorktreeCommand[]): void {
   for (const { id, stageId } of runs)
     outputFile(dataDir, stageId, id)
       .remove()
@@ -280,16 +280,16 @@ function forgetOutputs({ dataDir, log }: WorktreeCommandsParts, runs: readonly W
 }
 
 /** Ends what an orchestrator that was killed had running. One that fails does not keep the others from being ended. */
-async function settleInterrupted(parts: WorktreeCommandsParts): Promise<void> {
-  const { store, log } = parts;
+async function settleInterrupted(deps: WorktreeCommandsDeps): Promise<void> {
+  const { store, log } = deps;
   for (const { command, process } of await store.read.worktreeCommands.listRunning())
-    await settleOne(parts, command, process).catch((error: unknown) =>
+    await settleOne(deps, command, process).catch((error: unknown) =>
       log.error({ err: error, id: command.id }, 'ending a command of an earlier run failed'),
     );
 }
 
 async function settleOne(
-  { store, edges, log, graceMs }: WorktreeCommandsParts,
+  { store, platform, log, graceMs }: WorktreeCommandsDeps,
   command: WorktreeCommand,
   process: ProcessIdentity | null,
 ): Promise<void> {
@@ -303,7 +303,7 @@ async function settleOne(
     ...command,
     state: 'interrupted',
     reason,
-    endedAt: edges.now().toISOString(),
+    endedAt: platform.now().toISOString(),
   };
   await store.transact(async (tx) => {
     await tx.worktreeCommands.update(ended);

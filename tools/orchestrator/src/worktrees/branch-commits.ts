@@ -2,7 +2,7 @@ import type { BranchCommit, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Git } from './git/git.ts';
 
-const MOST_COMMITS = 100;
+const MAX_COMMITS = 100;
 
 /** Fields end with a NUL, which no field can contain. */
 const FORMAT = '%H%x00%an%x00%aI%x00%s%x00';
@@ -13,7 +13,7 @@ export async function branchCommits(
   { path }: Worktree,
   { base, head }: { base: string; head: string },
 ): Promise<BranchCommit[]> {
-  const range = ['--first-parent', `--max-count=${MOST_COMMITS}`, `${base}..${head}`, '--'];
+  const range = ['--first-parent', `--max-count=${MAX_COMMITS}`, `${base}..${head}`, '--'];
   const { failed, stdout } = await git.try(path, [
     'log',
     '--no-show-signature',

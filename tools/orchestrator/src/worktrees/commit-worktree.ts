@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import type { CommitOrder, Project, SeenDiff, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
-import { embeddedRepositories, embeddedWords } from './embedded-repositories.ts';
+import { embeddedRepositories, embeddedRepositoriesText } from './embedded-repositories.ts';
 import type { Git } from './git/git.ts';
 import { identityOptions, readContents, requireSeen, type WorktreeContents } from './merge-plan.ts';
 import { prepareSigning, requireAgreedSigning } from './signing.ts';
 
 /** @param output what git printed, which a page folds */
-const refused = (words: string, output = ''): Rejection =>
-  new Rejection('commit_refused', `${words} Nothing was committed.\n${output}`.trim());
+const refused = (text: string, output = ''): Rejection =>
+  new Rejection('commit_refused', `${text} Nothing was committed.\n${output}`.trim());
 
 /**
  * Throws unless everything in the worktree can be committed on its branch as it was shown.
@@ -38,7 +38,7 @@ export async function requireCommittable(
   // Git cannot add a repository without a commit; it reports it as a folder.
   const empty = contents.unread.filter((name) => name.endsWith('/')).map((name) => name.slice(0, -1));
   const embedded = [...(await embeddedRepositories(git, path, contents.committed, contents.tree)), ...empty];
-  if (embedded.length > 0) throw refused(embeddedWords(embedded));
+  if (embedded.length > 0) throw refused(embeddedRepositoriesText(embedded));
   if (contents.unread.length > 0) throw refused(`git cannot read ${contents.unread.slice(0, 5).join(', ')}.`);
   const unmerged = await git.must(path, ['ls-files', '--unmerged', '--full-name', '-z']);
   if (unmerged !== '') throw refused(`A merge in ${path} has conflicts that are not resolved.`);

@@ -3,9 +3,9 @@ import { headTree } from './repository-tree.ts';
 
 /** A whole id names the same commit forever; git reads it as an id even if a branch is called like this. */
 const WHOLE_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-const MOST_KEPT = 500;
+const MAX_SAVED = 500;
 /** A longer text is read again each time. */
-const LONGEST_KEPT = 64 * 1024;
+const MAX_SAVED_LENGTH = 64 * 1024;
 
 /**
  * Reads files of commits. What a whole commit id tells is read once: a stage asks for the same file at each step.
@@ -14,7 +14,7 @@ const LONGEST_KEPT = 64 * 1024;
 export function createCommittedFiles(
   git: (repository: string, args: readonly string[]) => Promise<GitResult>,
 ): (repository: string, revision: string, path: string) => Promise<string | null> {
-  const kept = new Map<string, Promise<string | null>>();
+  const saved = new Map<string, Promise<string | null>>();
 
   async function read(
     repository: string,
@@ -35,19 +35,19 @@ export function createCommittedFiles(
     if (revision.startsWith('-')) return null;
     if (!WHOLE_ID.test(revision)) return (await read(repository, revision, path)).text;
     const key = JSON.stringify([repository, revision, path]);
-    const before = kept.get(key);
+    const before = saved.get(key);
     if (before !== undefined) return before;
     const reading = read(repository, revision, path);
-    kept.set(
+    saved.set(
       key,
       reading.then(({ text }) => text),
     );
     const { text, isKnown } = await reading.catch((error: unknown) => {
-      kept.delete(key);
+      saved.delete(key);
       throw error;
     });
-    if (!isKnown || (text?.length ?? 0) > LONGEST_KEPT) kept.delete(key);
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
+    if (!isKnown || (text?.length ?? 0) > MAX_SAVED_LENGTH) saved.delete(key);
+    if (saved.size > MAX_SAVED) saved.delete(saved.keys().next().value ?? '');
     return text;
   };
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Project, Worktree } from '@callboard/contract';
-import { PLACEHOLDERS, placeholderWords } from '../agent/sandbox-placeholders.ts';
+import { PLACEHOLDERS, placeholderText } from '../agent/sandbox-placeholders.ts';
 import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
@@ -47,7 +47,7 @@ export async function requireNoPlaceholders(git: Git, worktree: Worktree, head: 
 export const placeholderRefusal = (found: readonly string[]): string | null =>
   found.length === 0
     ? null
-    : `${placeholderWords(found)} Take them out first: the board offers that where the stage is completed.`;
+    : `${placeholderText(found)} Take them out first: the board offers that where the stage is completed.`;
 
 const MESSAGE = "Take out the placeholders of Claude Code's sandbox\n\nThey were committed by mistake.\n";
 

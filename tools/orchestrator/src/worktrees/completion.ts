@@ -10,7 +10,7 @@ import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { requireCommittable } from './commit-worktree.ts';
 import { committedPlaceholders, requireNoPlaceholders } from './committed-placeholders.ts';
-import { elsewhereOf, elsewhereWords, isAway } from './elsewhere.ts';
+import { elsewhereOf, elsewhereText, isAway } from './elsewhere.ts';
 import type { Git } from './git/git.ts';
 import { requireNothingInTheWay } from './in-the-way.ts';
 import { type MergeOutcome, tryMerge } from './merge-outcome.ts';
@@ -24,7 +24,7 @@ import {
 } from './merge-plan.ts';
 import { requireAgreedSigning } from './signing.ts';
 import { draftSquashMessage } from './squash-message.ts';
-import { reasonAgainstUndo } from './undo-merge.ts';
+import { undoProblem } from './undo-merge.ts';
 
 /** The merge that somebody thinks of, of a stage with this title. */
 export interface MergeIdea {
@@ -41,7 +41,7 @@ export async function planFinish(git: Git, project: Project, worktree: Worktree,
   if (elsewhere === null) return plan;
   if (!isAway(elsewhere)) return { ...plan, elsewhere };
   // Compared with the stage's branch, what was committed elsewhere would count as uncommitted.
-  const refusal = elsewhereWords(elsewhere);
+  const refusal = elsewhereText(elsewhere);
   return { ...plan, elsewhere, refusal, conflicts: [], uncommitted: [], uncommittedCount: elsewhere.uncommitted };
 }
 
@@ -111,7 +111,7 @@ async function outcomeOf(
 /** Returns why a merge cannot be taken back, also if git fails; null if it can. */
 export async function undoRefusal(git: Git, project: Project, merge: StageMerge): Promise<string | null> {
   try {
-    return await reasonAgainstUndo(git, project, merge);
+    return await undoProblem(git, project, merge);
   } catch (error) {
     if (error instanceof OperationalError) return messageOf(error);
     throw error;

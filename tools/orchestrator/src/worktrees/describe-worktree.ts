@@ -23,11 +23,11 @@ export interface WorktreeFacts extends ObjectStore {
 export async function describeWorktree(git: Git, { path, branch }: Worktree): Promise<WorktreeFacts> {
   const ask = ['rev-parse', '--show-object-format', '--git-path', 'objects', '--git-path', 'index'];
   const own = `refs/heads/${branch}^{commit}`;
-  const told =
+  const reported =
     (await said(git, path, [...ask, own, ...AT])) ??
     (await said(git, path, [...ask, own])) ??
     (await git.must(path, [...ask, 'HEAD^{commit}', ...AT]));
-  const [format = '', objects = '', index = '', head = '', commit, tree] = told.split('\n');
+  const [format = '', objects = '', index = '', head = '', commit, tree] = reported.split('\n');
   const at = commit === undefined || tree === undefined ? null : { commit, tree };
   return { format, objects: resolve(path, objects), index: resolve(path, index), head, at };
 }

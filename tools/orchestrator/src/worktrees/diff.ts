@@ -11,12 +11,12 @@ import { type Snapshot, takeSnapshot } from './snapshot.ts';
 import { type TreeChange, treeChanges, versionOf } from './tree-changes.ts';
 
 /** A stage's worktree, and the main checkout that its branch would be merged into. */
-export interface DiffPlace {
+export interface DiffPosition {
   worktree: Worktree;
   checkout: string;
 }
 
-interface DiffParts {
+interface DiffDeps {
   git: Git;
   generated: GeneratedFiles;
 }
@@ -28,21 +28,22 @@ type Ends = Omit<StageDiff, 'files' | 'commits'>;
  * commit. With a `path`, returns that file with its patch. Stages nothing.
  * @throws OperationalError `worktree_failed`; Rejection `head_moved` if the requested trees no longer exist
  */
-export async function diffOf(parts: DiffParts, place: DiffPlace, query: DiffQuery = {}): Promise<StageDiff> {
-  const { git } = parts;
+export async function diffOf(deps: DiffDeps, position: DiffPosition, query: DiffQuery = {}): Promise<StageDiff> {
+  const { git } = deps;
   const { path, context = 'hunks' } = query;
-  const about = await describeWorktree(git, place.worktree);
+  const about = await describeWorktree(git, position.worktree);
   const commit = query.range === undefined || query.range === 'turn' ? null : query.range;
-  const { base, tree } = commit === null ? query : await endsOfCommit(git, place.worktree, commit);
+  const { base, tree } = commit === null ? query : await endsOfCommit(git, position.worktree, commit);
   if (path === undefined && base === undefined && tree === undefined)
-    return allChanges(parts, place, about, await takeSnapshot(git, place.worktree.path, about.index));
-  const taken = tree === undefined ? await takeSnapshot(git, place.worktree.path, about.index) : { tree, unread: [] };
-  const now = await endsOf(git, place, about, taken);
+    return allChanges(deps, position, about, await takeSnapshot(git, position.worktree.path, about.index));
+  const taken =
+    tree === undefined ? await takeSnapshot(git, position.worktree.path, about.index) : { tree, unread: [] };
+  const now = await endsOf(git, position, about, taken);
   const ends = { ...now, base: base ?? now.base };
   return withObjectsOnlyGit(git, about, async (plain) => {
     const changes = await treeChanges(plain, ends.base, ends.tree);
     if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
-    if (path === undefined) return { ...ends, commits: [], files: await named(parts, place, now.base, changes) };
+    if (path === undefined) return { ...ends, commits: [], files: await named(deps, position, now.base, changes) };
     const files: FileDiff[] = [];
     for (const change of changes.filter((one) => one.path === path))
       files.push({ ...toFile(change), patch: await filePatch(plain, change, context) });
@@ -52,25 +53,25 @@ export async function diffOf(parts: DiffParts, place: DiffPlace, query: DiffQuer
 
 /** Does what `diffOf` does without a query, with files that were read already. @throws as `diffOf` */
 export async function allChanges(
-  parts: DiffParts,
-  place: DiffPlace,
+  deps: DiffDeps,
+  position: DiffPosition,
   about: WorktreeFacts,
   taken: Snapshot,
 ): Promise<StageDiff> {
-  const { git } = parts;
-  const ends = await endsOf(git, place, about, taken);
-  const commits = ends.base === about.head ? [] : await branchCommits(git, place.worktree, ends);
+  const { git } = deps;
+  const ends = await endsOf(git, position, about, taken);
+  const commits = ends.base === about.head ? [] : await branchCommits(git, position.worktree, ends);
   const isUntouched = ends.base === about.at?.commit && ends.tree === about.at.tree;
   const changes = isUntouched
     ? []
     : await withObjectsOnlyGit(git, about, (plain) => treeChanges(plain, ends.base, ends.tree));
   if (changes === null) throw unknownEnds(ends, false);
-  return { ...ends, commits, files: await named(parts, place, ends.base, changes) };
+  return { ...ends, commits, files: await named(deps, position, ends.base, changes) };
 }
 
 async function named(
-  { git, generated }: DiffParts,
-  { worktree }: DiffPlace,
+  { git, generated }: DiffDeps,
+  { worktree }: DiffPosition,
   base: string,
   changes: readonly TreeChange[],
 ): Promise<FileDiff[]> {
@@ -80,7 +81,7 @@ async function named(
 
 async function endsOf(
   git: Git,
-  { worktree, checkout }: DiffPlace,
+  { worktree, checkout }: DiffPosition,
   { head }: WorktreeFacts,
   taken: Snapshot,
 ): Promise<Ends> {

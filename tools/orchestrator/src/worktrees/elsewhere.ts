@@ -6,7 +6,7 @@ import { countUncommitted } from './checkouts.ts';
 import type { Git } from './git/git.ts';
 import { entryOf } from './git/locate-checkout.ts';
 import { afterOtherGit } from './git/other-git.ts';
-import { type KeepOrder, type KeptWorktree, keepWorktree } from './keep-worktree.ts';
+import { type SavedWorktree, type SaveOrder, saveWorktree } from './keep-worktree.ts';
 import { operationIn } from './loose-work.ts';
 import { isIn } from './recorded-merges.ts';
 import { tipOf } from './start-point.ts';
@@ -21,17 +21,13 @@ export interface OffBranch {
    */
   takeBranch(project: Project, worktree: Worktree, seen: { head?: string | undefined }): Promise<string>;
   /** Sets the worktree back to the stage's branch, and keeps what no ref has. @throws Rejection as `takeBranch` */
-  goBack(
-    project: Project,
-    worktree: Worktree,
-    order: { head?: string | undefined; keep: KeepOrder },
-  ): Promise<WentBack>;
+  rewind(project: Project, worktree: Worktree, order: { head?: string | undefined; save: SaveOrder }): Promise<Rewound>;
 }
 
 export const offBranch = (git: Git, makings: KeyedMutex): OffBranch => ({
   elsewhere: (project, worktree) => elsewhereOf(git, project, worktree),
   takeBranch: (project, worktree, seen) => makings(project.path, () => takeBranch(git, project, worktree, seen)),
-  goBack: (project, worktree, order) => makings(project.path, () => goBackToBranch(git, project, worktree, order)),
+  rewind: (project, worktree, order) => makings(project.path, () => returnToBranch(git, project, worktree, order)),
 });
 
 /** Returns where a worktree is, if not on the stage's branch; null if it is on it, or its folder is gone. */
@@ -64,7 +60,7 @@ export async function elsewhereOf(
 const counted = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
 
 /** Says where the worktree is, and what can be done, in whole sentences. */
-export function elsewhereWords(place: Elsewhere): string {
+export function elsewhereText(place: Elsewhere): string {
   const { own, branch, head, tip, operation, commits } = place;
   if (operation === 'rebase' || operation === 'am')
     return `A rebase is half done in the worktree of ${own}, at ${head.slice(0, 7)}. Have Claude finish it, or go back to ${own}: what is there now is kept in the trash.`;
@@ -73,8 +69,8 @@ export function elsewhereWords(place: Elsewhere): string {
     return `The worktree is ${where}, and the stage's branch ${own} is gone. Take it as the stage's branch.`;
   const more = commits === 0 ? '' : `, with ${counted(commits, 'commit')} that ${own} lacks`;
   const back = branch === null ? 'the commits go to the trash then' : `the commits stay on ${branch} then`;
-  const goBack = commits === 0 ? `go back to ${own}` : `go back to ${own}; ${back}`;
-  return `The worktree is ${where}, not on the stage's branch ${own}${more}. Take it as the stage's branch, or ${goBack}.`;
+  const rewind = commits === 0 ? `go back to ${own}` : `go back to ${own}; ${back}`;
+  return `The worktree is ${where}, not on the stage's branch ${own}${more}. Take it as the stage's branch, or ${rewind}.`;
 }
 
 /** Whether the files of the worktree belong to other commits than those of the stage's branch. */
@@ -89,7 +85,7 @@ export async function requireOnBranch(
 ): Promise<void> {
   const place = await elsewhereOf(git, project, worktree);
   if (place === null || !(isAway(place) || (commits && place.uncommitted > 0))) return;
-  throw new Rejection('branch_left', `${elsewhereWords(place)} Nothing was changed.`);
+  throw new Rejection('branch_left', `${elsewhereText(place)} Nothing was changed.`);
 }
 
 /** What a person saw of the worktree. */
@@ -102,8 +98,8 @@ async function requireElsewhere(git: Git, project: Project, worktree: Worktree, 
   if (!(await pathExists(path))) throw new Rejection('no_worktree', `There is no worktree at ${path} any more.`);
   const lock = await afterOtherGit(git, path);
   if (lock !== null) {
-    const words = `Another git process is running in ${path}, or was killed there. If none is running, remove ${lock}.`;
-    throw new Rejection('branch_left', `${words} Nothing was changed.`);
+    const text = `Another git process is running in ${path}, or was killed there. If none is running, remove ${lock}.`;
+    throw new Rejection('branch_left', `${text} Nothing was changed.`);
   }
   const place = await elsewhereOf(git, project, worktree);
   if (place === null) throw new Rejection('head_moved', `The worktree is on ${branch}. There is nothing to change.`);
@@ -121,8 +117,8 @@ async function takeBranch(git: Git, project: Project, worktree: Worktree, seen: 
   const place = await requireElsewhere(git, project, worktree, seen);
   const { branch, head, tip, own, operation } = place;
   if (operation !== null) {
-    const words = `A ${operation === 'am' ? 'rebase' : operation} is half done in the worktree. Have Claude finish it first.`;
-    throw new Rejection('branch_left', `${words} Nothing was changed.`);
+    const text = `A ${operation === 'am' ? 'rebase' : operation} is half done in the worktree. Have Claude finish it first.`;
+    throw new Rejection('branch_left', `${text} Nothing was changed.`);
   }
   if (branch !== null) return branch;
   const isForward = tip === null || (await isIn(git, project.path, tip, head));
@@ -142,9 +138,9 @@ async function freeName(git: Git, project: Project, own: string): Promise<string
 }
 
 /** What going back left behind. */
-interface WentBack {
+interface Rewound {
   /** The kept work; null if nothing was only in the worktree. */
-  kept: (KeptWorktree & { unmerged: number; uncommitted: number }) | null;
+  kept: (SavedWorktree & { unmerged: number; uncommitted: number }) | null;
   from: Elsewhere;
 }
 
@@ -153,34 +149,36 @@ interface WentBack {
  * a half-done rebase, they are kept.
  * @throws Rejection `branch_left` if the branch is gone or git refuses; nothing was changed then. `head_moved`
  */
-async function goBackToBranch(
+async function returnToBranch(
   git: Git,
   project: Project,
   worktree: Worktree,
-  { head, keep }: Seen & { keep: KeepOrder },
-): Promise<WentBack> {
+  { head, save }: Seen & { save: SaveOrder },
+): Promise<Rewound> {
   const from = await requireElsewhere(git, project, worktree, { head });
   const { path, branch: own } = worktree;
-  if (from.tip === null) throw new Rejection('branch_left', `${elsewhereWords(from)} Nothing was changed.`);
+  if (from.tip === null) throw new Rejection('branch_left', `${elsewhereText(from)} Nothing was changed.`);
   const aborts = from.operation === 'rebase' || from.operation === 'am';
-  const loose = await looseCommits(git, path);
-  const isKept = loose > 0 || aborts;
-  const kept = isKept ? await keepWorktree(git, path, { ...keep, repository: project.path, listsIgnored: true }) : null;
+  const loose = await unreferencedCommits(git, path);
+  const isSaved = loose > 0 || aborts;
+  const saved = isSaved
+    ? await saveWorktree(git, path, { ...save, repository: project.path, listsIgnored: true })
+    : null;
   const back = aborts ? [from.operation ?? 'rebase', '--abort'] : ['checkout', '--quiet', own, '--'];
   const done = await git.try(path, back);
   const now = await git.try(path, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
   if (now.stdout.trim() === own)
     return {
-      kept: kept === null ? null : { ...kept, unmerged: loose, uncommitted: aborts ? from.uncommitted : 0 },
+      kept: saved === null ? null : { ...saved, unmerged: loose, uncommitted: aborts ? from.uncommitted : 0 },
       from,
     };
-  if (kept !== null) await git.must(project.path, ['update-ref', '-d', keep.ref, kept.commit]);
-  const words = `Git did not go back to ${own}, and nothing was changed. Commit the open changes, or have Claude do so, then try again.`;
-  throw new Rejection('branch_left', `${words}\n${[done.stderr, done.stdout].join('\n')}`.trim());
+  if (saved !== null) await git.must(project.path, ['update-ref', '-d', save.ref, saved.commit]);
+  const text = `Git did not go back to ${own}, and nothing was changed. Commit the open changes, or have Claude do so, then try again.`;
+  throw new Rejection('branch_left', `${text}\n${[done.stderr, done.stdout].join('\n')}`.trim());
 }
 
 /** Counts the commits of `HEAD` that no ref has. */
-async function looseCommits(git: Git, path: string): Promise<number> {
+async function unreferencedCommits(git: Git, path: string): Promise<number> {
   const list = [
     'rev-list',
     '--count',

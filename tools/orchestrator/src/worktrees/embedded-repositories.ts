@@ -21,7 +21,7 @@ export async function embeddedRepositories(git: Git, folder: string, from: strin
 }
 
 /** Why these folders cannot be committed or merged, and what to do. */
-export function embeddedWords(paths: readonly string[]): string {
+export function embeddedRepositoriesText(paths: readonly string[]): string {
   const names = `${paths.slice(0, NAMED).join(', ')}${paths.length > NAMED ? ', …' : ''}`;
   const [what, its, ones] =
     paths.length === 1

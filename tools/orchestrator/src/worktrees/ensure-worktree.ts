@@ -7,7 +7,7 @@ import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
 import { type Misplaced, misplacedAt, signFolder } from './git/locate-checkout.ts';
 import { ignoredFiles } from './ignored-files.ts';
-import { misplacedWords } from './remake-outlook.ts';
+import { misplacedText } from './remake-outlook.ts';
 import { type StartPoint, startCommit, tipOf } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
 import {
@@ -19,7 +19,7 @@ import {
   worktreeStatus,
 } from './worktree-list.ts';
 
-export interface EnsureParts {
+export interface EnsureDeps {
   git: Git;
   dataDir: string;
   project: Project;
@@ -29,15 +29,15 @@ export interface EnsureParts {
   /** Where its branch begins, and its name, if a person chose them. */
   start: StartPoint;
   /** Receives notices for people about a new worktree. */
-  tell: (notice: string) => void;
+  notify: (notice: string) => void;
   /** A person wants the stage's worktree to be made again: what stood in its place is out of the way. */
   isWanted?: boolean;
 }
 
-type Place = Pick<Worktree, 'path' | 'branch'>;
+type Location = Pick<Worktree, 'path' | 'branch'>;
 
 /** A place for a worktree. */
-interface FreePlace extends Place {
+interface FreeSlot extends Location {
   /** What was found where neither a folder nor other work is; null where that has to be looked at. */
   fresh: {
     known: WorktreeStatus;
@@ -49,42 +49,42 @@ interface FreePlace extends Place {
 }
 
 /** See `Worktrees.ensure`. Call it once at a time for each repository. */
-export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
-  const { git, project, stageId, recorded } = parts;
+export async function ensureWorktree(deps: EnsureDeps): Promise<Worktree> {
+  const { git, project, stageId, recorded } = deps;
   await requireRepository(project);
-  const folder = await folderOf(parts);
-  const { fresh, ...place }: FreePlace =
+  const folder = await folderOf(deps);
+  const { fresh, ...place }: FreeSlot =
     recorded === null
-      ? await freePlace(parts, folder)
+      ? await freeSlot(deps, folder)
       : { path: join(folder, basename(recorded.path)), branch: recorded.branch, fresh: null };
-  const made = await makeIfMissing(parts, { ...place, fresh });
+  const made = await makeIfMissing(deps, { ...place, fresh });
   signFolder(place.path);
   if (made !== 'found' || recorded === null) await copyIgnored(git, project, place.path);
   if (made !== 'found') {
-    const told = await prepareSubmodules(git, place.path, project.settings.submodules);
-    if (told !== null) parts.tell(told);
+    const reported = await prepareSubmodules(git, place.path, project.settings.submodules);
+    if (reported !== null) deps.notify(reported);
   }
-  if (recorded === null && parts.start.branch === null && basename(place.path) !== stageId)
-    reportOtherNames(parts, place);
+  if (recorded === null && deps.start.branch === null && basename(place.path) !== stageId)
+    reportOtherNames(deps, place);
   const isSame = recorded !== null && made !== 'new branch';
-  const base = isSame ? recorded.base : (fresh?.commit ?? (await branchedAt(parts, place.branch)));
+  const base = isSame ? recorded.base : (fresh?.commit ?? (await branchedAt(deps, place.branch)));
   return { ...place, base, ...(isSame && recorded.merges !== undefined && { merges: recorded.merges }) };
 }
 
 /** Returns the folder of the project's worktrees. */
-async function folderOf({ dataDir, project }: Pick<EnsureParts, 'dataDir' | 'project'>): Promise<string> {
+async function folderOf({ dataDir, project }: Pick<EnsureDeps, 'dataDir' | 'project'>): Promise<string> {
   const parent = join(dataDir, 'worktrees', project.id);
   await mkdir(parent, { recursive: true, mode: 0o700 });
   return realpath(parent); // git lists worktrees by their real paths
 }
 
 /** Returns the path of a recorded worktree; the data directory may have moved. */
-export async function placeOf(parts: Pick<EnsureParts, 'dataDir' | 'project'>, { path }: Pick<Worktree, 'path'>) {
-  await requireRepository(parts.project);
-  return join(await folderOf(parts), basename(path));
+export async function locationOf(deps: Pick<EnsureDeps, 'dataDir' | 'project'>, { path }: Pick<Worktree, 'path'>) {
+  await requireRepository(deps.project);
+  return join(await folderOf(deps), basename(path));
 }
 
-async function branchedAt({ git, project, recorded, start }: EnsureParts, branch: string): Promise<string> {
+async function branchedAt({ git, project, recorded, start }: EnsureDeps, branch: string): Promise<string> {
   const begin = start.base === null || recorded !== null ? 'HEAD' : await startCommit(git, project, start.base);
   return git.must(project.path, ['merge-base', begin, branch]);
 }
@@ -95,13 +95,13 @@ async function requireRepository(project: Pick<Project, 'name' | 'path'>): Promi
   throw new OperationalError('worktree_failed', message);
 }
 
-function reportOtherNames({ stageId, tell }: EnsureParts, { branch }: Place): void {
-  tell(`This stage works on the branch ${branch}: callboard/${stageId} or its folder belongs to something else.`);
+function reportOtherNames({ stageId, notify }: EnsureDeps, { branch }: Location): void {
+  notify(`This stage works on the branch ${branch}: callboard/${stageId} or its folder belongs to something else.`);
 }
 
 /** Returns a folder and a branch that nobody has worked in: the stage's own names, or the same with a number. */
-async function freePlace(parts: EnsureParts, folder: string): Promise<FreePlace> {
-  const { git, project, stageId, start } = parts;
+async function freeSlot(deps: EnsureDeps, folder: string): Promise<FreeSlot> {
+  const { git, project, stageId, start } = deps;
   const [commit, entries] = [await startCommit(git, project, start.base), await listWorktrees(git, project.path)];
   for (let n = 1; ; n++) {
     const name = n === 1 ? stageId : `${stageId}-${n}`;
@@ -109,7 +109,7 @@ async function freePlace(parts: EnsureParts, folder: string): Promise<FreePlace>
     const known = statusIn(entries, place.path);
     if (known === 'incomplete') return { ...place, fresh: null }; // left by an interrupted start of this stage: nobody has used it yet
     const isHere = await pathExists(place.path);
-    const isFree = () => (known === 'unknown' ? isEmpty(place.path) : isUntouched(parts, place, commit));
+    const isFree = () => (known === 'unknown' ? isEmpty(place.path) : isUntouched(deps, place, commit));
     if (isHere && (await isFree())) return { ...place, fresh: null };
     const tip = await tipOf(git, project, place.branch);
     const isOthers = (tip !== null && tip !== commit) || isCheckedOutElsewhere(entries, place);
@@ -119,7 +119,7 @@ async function freePlace(parts: EnsureParts, folder: string): Promise<FreePlace>
 }
 
 /** Whether an interrupted start left it before the stage recorded it, and nobody has used it since. */
-async function isUntouched({ git, project }: EnsureParts, { path, branch }: Place, commit: string): Promise<boolean> {
+async function isUntouched({ git, project }: EnsureDeps, { path, branch }: Location, commit: string): Promise<boolean> {
   const head = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   if (head.stdout.trim() !== branch) return false;
   if ((await git.must(path, ['status', '--porcelain'])) !== '') return false;
@@ -136,15 +136,15 @@ const branchTaken = (branch: string): OperationalError =>
 
 type Made = 'found' | 'existing branch' | 'new branch';
 
-async function makeIfMissing(parts: EnsureParts, { path, branch, fresh }: FreePlace): Promise<Made> {
-  const { git, project, recorded, start, tell, isWanted = false } = parts;
+async function makeIfMissing(deps: EnsureDeps, { path, branch, fresh }: FreeSlot): Promise<Made> {
+  const { git, project, recorded, start, notify, isWanted = false } = deps;
   const known = fresh?.known ?? (await worktreeStatus(git, project.path, path));
   if (known === 'incomplete') await removeIncomplete(git, project.path, path);
   const stands = misplacedAt(project.path, path);
   if (stands === null) return 'found';
   // One that Callboard took away was kept, and nobody misses anything.
   const mayMake = isWanted || known === 'incomplete' || (recorded?.isCleanedUp === true && stands.kind === 'gone');
-  if (recorded !== null && !mayMake) throw await refusal(parts, stands);
+  if (recorded !== null && !mayMake) throw await refusal(deps, stands);
   if (stands.kind !== 'gone' && stands.kind !== 'empty') throw pathTaken(project, path);
   const force = known === 'complete' ? ['--force'] : []; // git still lists it, though somebody deleted its folder
   const isNew = (fresh === null ? await tipOf(git, project, branch) : fresh.tip) === null;
@@ -156,16 +156,16 @@ async function makeIfMissing(parts: EnsureParts, { path, branch, fresh }: FreePl
     const isMade =
       !added.wasKilled && (await worktreeStatus(git, project.path, path)) === 'complete' && (await pathExists(path));
     // Git runs the hook last, when everything is checked out, and fails if the hook fails.
-    if (isMade) tell(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
+    if (isMade) notify(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
     else throw creationFailed(path, added.stderr);
   }
-  if (recorded !== null && known !== 'incomplete' && !isWanted) tell(recreatedNotice(branch, isNew));
+  if (recorded !== null && known !== 'incomplete' && !isWanted) notify(recreatedNotice(branch, isNew));
   return isNew ? 'new branch' : 'existing branch';
 }
 
-async function refusal({ git, project, stageId, recorded }: EnsureParts, stands: Misplaced) {
+async function refusal({ git, project, stageId, recorded }: EnsureDeps, stands: Misplaced) {
   const branch = recorded?.branch ?? '';
-  return new OperationalError('worktree_replaced', await misplacedWords(git, project, { stageId, branch, stands }));
+  return new OperationalError('worktree_replaced', await misplacedText(git, project, { stageId, branch, stands }));
 }
 
 const recreatedNotice = (branch: string, isNew: boolean): string =>
@@ -178,8 +178,8 @@ function pathTaken(project: Project, path: string): OperationalError {
   return new OperationalError('worktree_failed', message);
 }
 
-const creationFailed = (path: string, words: string): OperationalError =>
-  new OperationalError('worktree_failed', gitFailure(`The worktree ${path} was not created.`, words));
+const creationFailed = (path: string, text: string): OperationalError =>
+  new OperationalError('worktree_failed', gitFailure(`The worktree ${path} was not created.`, text));
 
 async function copyIgnored(git: Git, project: Project, path: string): Promise<void> {
   const { copyIgnored: globs } = project.settings;

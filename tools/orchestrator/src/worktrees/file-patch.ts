@@ -5,9 +5,9 @@ import type { ObjectsOnlyGit } from './git/objects-only-git.ts';
 import type { TreeChange } from './tree-changes.ts';
 
 /** A longer diff of one file is not shown, only its counts. */
-const LONGEST_PATCH = 400_000;
+const MAX_PATCH_LENGTH = 400_000;
 /** With the whole file around the changes: a person asked for it. */
-const LONGEST_WHOLE = 2_000_000;
+const MAX_WHOLE_LENGTH = 2_000_000;
 
 const DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv'];
 const AROUND = { hunks: '--unified=3', whole: '--unified=1000000' } as const;
@@ -29,7 +29,7 @@ export async function filePatch(
   const asText = change.isBinary ? ['--text'] : [];
   // Into a file: the output would be decoded as UTF-8, and contents may be in any encoding.
   await must(plain, [...DIFF, AROUND[context], ...asText, `--output=${file}`, before, after]);
-  if ((await stat(file)).size > (context === 'whole' ? LONGEST_WHOLE : LONGEST_PATCH)) return null;
+  if ((await stat(file)).size > (context === 'whole' ? MAX_WHOLE_LENGTH : MAX_PATCH_LENGTH)) return null;
   const bytes = await readFile(file);
   const hunks = bytes.subarray(Math.max(0, bytes.indexOf('\n@@ ') + 1));
   if (change.isBinary && !isText(hunks)) return null;
@@ -44,7 +44,7 @@ function isText(bytes: Buffer): boolean {
 
 async function isSmall(plain: ObjectsOnlyGit, { oldId, newId }: TreeChange): Promise<boolean> {
   for (const id of [oldId, newId]) {
-    if (id !== null && Number(await must(plain, ['cat-file', '-s', id])) > LONGEST_PATCH) return false;
+    if (id !== null && Number(await must(plain, ['cat-file', '-s', id])) > MAX_PATCH_LENGTH) return false;
   }
   return true;
 }

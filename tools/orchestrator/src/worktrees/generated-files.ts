@@ -18,7 +18,7 @@ const PATHS_PER_CALL = 500;
 const FOUND_NOTHING = 1;
 
 /** How many answers about base commits are kept. */
-const MOST_BASES = 500;
+const MAX_BASES = 500;
 
 export interface GeneratedFiles {
   /**
@@ -34,10 +34,18 @@ export function createGeneratedFiles(): GeneratedFiles {
 
   async function marksAny(git: Git, checkout: string, base: string): Promise<boolean> {
     if (unmarked.has(base)) return false;
-    const told = ['grep', '--quiet', '--fixed-strings', 'linguist-generated', base, '--', ':(glob)**/.gitattributes'];
-    const { failed, exitCode } = await git.try(checkout, told, { GIT_NO_REPLACE_OBJECTS: '1' });
+    const reported = [
+      'grep',
+      '--quiet',
+      '--fixed-strings',
+      'linguist-generated',
+      base,
+      '--',
+      ':(glob)**/.gitattributes',
+    ];
+    const { failed, exitCode } = await git.try(checkout, reported, { GIT_NO_REPLACE_OBJECTS: '1' });
     if (exitCode === FOUND_NOTHING) unmarked.add(base);
-    if (unmarked.size > MOST_BASES) unmarked.delete(unmarked.values().next().value ?? '');
+    if (unmarked.size > MAX_BASES) unmarked.delete(unmarked.values().next().value ?? '');
     return !failed;
   }
 

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, join, matchesGlob } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { KeptFile, Project } from '@callboard/contract';
+import type { Project, SavedFile } from '@callboard/contract';
 import type { Git } from './git/git.ts';
 import { initializedSubmodules } from './submodules.ts';
 
@@ -40,8 +40,8 @@ const BUILD_FOLDERS: ReadonlySet<string> = new Set([
 
 /** The files that git ignores in a worktree, without unchanged copies that Callboard made. */
 export interface IgnoredFiles {
-  files: KeptFile[];
-  buildFolders: KeptFile[];
+  files: SavedFile[];
+  buildFolders: SavedFile[];
 }
 
 /** Lists the ignored files of a worktree. @throws OperationalError `worktree_failed`; a system error */
@@ -52,8 +52,8 @@ export async function ignoredFiles(git: Git, project: Project, worktree: string)
     const list = await git.must(join(worktree, folder), args);
     for (const path of outermost(list.split('\0'))) await collect(worktree, join(folder, path), found);
   }
-  const kept = await Promise.all(found.files.map(async (file) => !(await isCopiedIn(project, worktree, file))));
-  return { ...found, files: found.files.filter((_file, index) => kept[index]) };
+  const saved = await Promise.all(found.files.map(async (file) => !(await isCopiedIn(project, worktree, file))));
+  return { ...found, files: found.files.filter((_file, index) => saved[index]) };
 }
 
 /** Drops paths inside listed folders: git lists a fully ignored folder and then its contents as well. */
@@ -95,7 +95,7 @@ export async function sizeOf(folder: string): Promise<number> {
 }
 
 /** Whether Callboard copied the file and both copies are still equal, byte for byte. */
-async function isCopiedIn({ path: main, settings }: Project, worktree: string, file: KeptFile): Promise<boolean> {
+async function isCopiedIn({ path: main, settings }: Project, worktree: string, file: SavedFile): Promise<boolean> {
   if (!settings.copyIgnored.some((glob) => matchesGlob(file.path, glob))) return false;
   const original = await lstat(join(main, file.path)).catch(() => null);
   if (original?.isFile() !== true || original.size !== file.bytes) return false;

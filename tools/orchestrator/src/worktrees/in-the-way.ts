@@ -100,7 +100,7 @@ const findChanged = (git: Git, checkout: string, paths: readonly string[]): Prom
  * null if it can.
  * @throws OperationalError `worktree_failed`
  */
-export async function reasonAgainstMove(git: Git, checkout: string, from: string, to: string): Promise<string | null> {
+export async function moveProblem(git: Git, checkout: string, from: string, to: string): Promise<string | null> {
   const { untracked, hidden } = await findInTheWay(git, checkout, from, to);
   if (untracked.length > 0)
     return `${untracked.length === 1 ? 'A file' : `${untracked.length} files`} in the main checkout at ${checkout} that git does not track would be overwritten (${namedFiles(untracked)}). Move or rename ${untracked.length === 1 ? 'it' : 'them'} first.`;
@@ -121,6 +121,6 @@ export async function requireNothingInTheWay(
   if (outcome.commits === 0 || outcome.conflicts.length > 0) return;
   // Git before 2.38 cannot tell the tree of a merge: what the branch has changed is close enough.
   const from = outcome.tree === null ? await git.must(checkout, ['merge-base', previous, commit]) : previous;
-  const reason = await reasonAgainstMove(git, checkout, from, outcome.tree ?? commit);
+  const reason = await moveProblem(git, checkout, from, outcome.tree ?? commit);
   if (reason !== null) throw new Rejection('merge_refused', `${reason} Nothing was merged.`);
 }

@@ -16,18 +16,18 @@ async function setUp() {
   const worktree = await worktrees.ensure(sampleProject({ path: checkout }), stageId('STAGE-1'), null);
   const inTree = (...args: string[]) => lab.git(worktree.path, ...args);
   const write = (file: string, text: string) => writeFile(join(worktree.path, file), text);
-  const keep = () => worktrees.keep(worktree, { ref: REF, message: 'Kept' });
+  const save = () => worktrees.save(worktree, { ref: REF, message: 'Kept' });
   const filesOf = async (commit: string) => (await inTree('ls-tree', '-r', '--name-only', commit)).split('\n');
-  return { ...lab, checkout, worktrees, worktree, inTree, write, keep, filesOf };
+  return { ...lab, checkout, worktrees, worktree, inTree, write, save, filesOf };
 }
 
 it('keeps tracked and untracked files as a commit on the ref, and stages nothing', async () => {
-  const { worktree, inTree, write, keep, filesOf, checkout, git } = await setUp();
+  const { worktree, inTree, write, save, filesOf, checkout, git } = await setUp();
   await write('README.md', '# Changed\n');
   await rm(join(worktree.path, 'old.txt'));
   await write('new.txt', 'new\n');
   const before = [await inTree('status', '--porcelain'), await inTree('rev-parse', 'HEAD')];
-  const { commit, tree, leftOut } = await keep();
+  const { commit, tree, leftOut } = await save();
   expect(leftOut).toEqual([]);
   expect(await git(checkout, 'rev-parse', REF)).toBe(commit);
   expect(await inTree('rev-parse', `${commit}^{tree}`)).toBe(tree);
@@ -38,7 +38,7 @@ it('keeps tracked and untracked files as a commit on the ref, and stages nothing
 });
 
 it('names what it leaves out: ignored files, nested repositories and files above 50 MB', async () => {
-  const { worktree, inTree, write, keep, filesOf, worktrees, git } = await setUp();
+  const { worktree, inTree, write, save, filesOf, worktrees, git } = await setUp();
   await mkdir(join(worktree.path, 'notes'));
   await write('notes/plan.md', 'the plan');
   await write('my.env', 'KEY=1');
@@ -51,7 +51,7 @@ it('names what it leaves out: ignored files, nested repositories and files above
   await write('large.bin', '');
   await truncate(join(worktree.path, 'large.bin'), 1024 * 1024);
   const beforehand = await worktrees.leftOut(worktree);
-  const { commit, leftOut } = await keep();
+  const { commit, leftOut } = await save();
   expect(beforehand).toEqual(leftOut);
   expect(leftOut.toSorted((a, b) => a.path.localeCompare(b.path))).toEqual([
     { path: 'huge.bin', reason: 'too-large', bytes: 50 * 1024 * 1024 + 1 },
@@ -64,30 +64,30 @@ it('names what it leaves out: ignored files, nested repositories and files above
   expect(await inTree('show', `${commit}:old.txt`)).toBe('old');
   await git(join(worktree.path, 'inner'), 'add', '--all');
   await git(join(worktree.path, 'inner'), 'commit', '--quiet', '-m', 'Inner');
-  const again = await keep();
+  const again = await save();
   expect(again.leftOut.map(({ path }) => path)).toContain('inner');
   expect(await filesOf(again.commit)).not.toContain('inner');
 });
 
 it('leaves a submodule at the commit that the worktree has, and names one with changes', async () => {
-  const { worktree, inTree, keep, git, commit: commitIn, repository } = await setUp();
+  const { worktree, inTree, save, git, commit: commitIn, repository } = await setUp();
   const library = await repository('library');
   await git(worktree.path, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library, 'lib');
   await inTree('commit', '--quiet', '-m', 'A submodule');
-  const first = await keep();
+  const first = await save();
   expect(first.leftOut).toEqual([]);
   await commitIn(join(worktree.path, 'lib'), 'more.txt', 'more\n');
-  const second = await keep();
+  const second = await save();
   expect(second.leftOut).toEqual([{ path: 'lib', reason: 'nested-repository', bytes: null }]);
   expect(second.tree).toBe(first.tree);
 });
 
 it('keeps what was staged and then changed again, also beside a conflict', async () => {
-  const { inTree, write, keep, worktree, commit: commitIn } = await setUp();
+  const { inTree, write, save, worktree, commit: commitIn } = await setUp();
   await write('old.txt', 'staged\n');
   await inTree('add', 'old.txt');
   await write('old.txt', 'changed again\n');
-  const { commit } = await keep();
+  const { commit } = await save();
   expect(await inTree('show', `${commit}:old.txt`)).toBe('changed again');
   expect(await inTree('show', `${commit}^2:old.txt`)).toBe('staged');
   await inTree('reset', '--quiet', '--hard');
@@ -96,15 +96,15 @@ it('keeps what was staged and then changed again, also beside a conflict', async
   await inTree('checkout', '--quiet', worktree.branch);
   await commitIn(worktree.path, 'old.txt', 'ours\n');
   await inTree('merge', 'other').catch(() => undefined);
-  const conflict = await keep();
+  const conflict = await save();
   expect(await inTree('show', `${conflict.commit}:old.txt`)).toContain('<<<<<<<');
 });
 
 it('leaves the ref as it was when git fails', async () => {
-  const { keep, checkout, git } = await setUp();
-  await keep();
+  const { save, checkout, git } = await setUp();
+  await save();
   await rm(join(checkout, '.git', 'worktrees', 'STAGE-1', 'HEAD'), { force: true });
   const known = await git(checkout, 'rev-parse', REF);
-  await expect(keep()).rejects.toMatchObject({ code: 'worktree_failed' });
+  await expect(save()).rejects.toMatchObject({ code: 'worktree_failed' });
   expect(await git(checkout, 'rev-parse', REF)).toBe(known);
 });

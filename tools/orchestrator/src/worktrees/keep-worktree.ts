@@ -1,13 +1,13 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NotKept } from '@callboard/contract';
+import type { NotSaved } from '@callboard/contract';
 import { mapInSlices } from '../lib/breath.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { CommitWithTree, WorktreeFacts } from './describe-worktree.ts';
 import { nestedRepositories } from './git/command-line.ts';
 import type { Git } from './git/git.ts';
 import { type IndexCopy, withIndexCopy } from './index-copy.ts';
-import { joined, looseWork } from './loose-work.ts';
+import { joined, unreferencedWork } from './loose-work.ts';
 import { AS_CALLBOARD } from './merge-plan.ts';
 import { snapshotOf } from './snapshot.ts';
 
@@ -15,7 +15,7 @@ import { snapshotOf } from './snapshot.ts';
 const LARGEST_FILE_BYTES = 50 * 1024 * 1024;
 
 /** Where a worktree is kept. */
-export interface KeepOrder {
+export interface SaveOrder {
   /** The full name of the ref, for example `refs/callboard/trash/STAGE-1/2026-01-31T12-00-00Z`. */
   ref: string;
   message: string;
@@ -24,14 +24,14 @@ export interface KeepOrder {
 }
 
 /** What the caller knows or wants to know. */
-interface KeepOptions extends KeepOrder {
+interface SaveOptions extends SaveOrder {
   known?: Pick<WorktreeFacts, 'index' | 'at'>;
   /** `leftOut` has ignored files as well. */
   listsIgnored?: boolean;
 }
 
 /** A worktree as a commit. */
-export interface KeptWorktree {
+export interface SavedWorktree {
   /**
    * Its first parent is the commit that the worktree was at. If something was staged that neither that commit nor the files
    * have, a second parent has the index. A third one has earlier commits; then there is always a second one.
@@ -45,21 +45,21 @@ export interface KeptWorktree {
   isDirty: boolean;
   /** How many commits were kept that only the reflog of the worktree had. */
   earlier: number;
-  leftOut: NotKept[];
+  leftOut: NotSaved[];
 }
 
 /** As `Worktrees.keep`. */
-export async function keepWorktree(
+export async function saveWorktree(
   git: Git,
   path: string,
-  { ref, message, known, listsIgnored = false, repository }: KeepOptions,
-): Promise<KeptWorktree> {
+  { ref, message, known, listsIgnored = false, repository }: SaveOptions,
+): Promise<SavedWorktree> {
   const { commit: head, tree: headTree } = known?.at ?? (await headOf(git, path));
   const files = await withIndexCopy(git, path, known?.index, (copy) => filesOf(git, path, copy, headTree));
   const { tree, staged, leftOut } = files;
   const isStagedElsewhere = staged === null || staged === headTree || staged === tree;
-  const write = (of: string, words: string, parents: readonly string[]) =>
-    commitTree(git, path, ['commit-tree', of, ...parents.flatMap((id) => ['-p', id]), '-m', words]);
+  const write = (of: string, text: string, parents: readonly string[]) =>
+    commitTree(git, path, ['commit-tree', of, ...parents.flatMap((id) => ['-p', id]), '-m', text]);
   const loose = repository === undefined ? null : await earlierCommits(git, repository, path);
   const others = loose === null ? null : await joined(git, path, { tree: headTree, tips: loose.tips, message });
   const hasIndex = !isStagedElsewhere || others !== null;
@@ -81,13 +81,13 @@ export async function earlierCommits(
   path: string,
 ): Promise<{ tips: readonly string[]; count: number }> {
   const worktree = { path, branch: 'HEAD', base: '' }; // its branch stays, and so does the reflog of that
-  const { tips, head, earlier } = await looseWork(git, { path: repository }, worktree, { branchGoes: false });
+  const { tips, head, earlier } = await unreferencedWork(git, { path: repository }, worktree, { branchGoes: false });
   return { tips: tips.filter((id) => id !== head), count: earlier };
 }
 
 async function headOf(git: Git, path: string): Promise<CommitWithTree> {
-  const told = await git.must(path, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}']);
-  const [commit = '', tree = ''] = told.split('\n');
+  const reported = await git.must(path, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}']);
+  const [commit = '', tree = ''] = reported.split('\n');
   return { commit, tree };
 }
 
@@ -104,7 +104,7 @@ async function filesOf(git: Git, path: string, copy: IndexCopy, headTree: string
   const leftOut = await findLeftOut(git, path, changes, copy.nested);
   const without = leftOut.map((one) => one.path);
   const { tree, unread } = await snapshotOf(git, path, copy, without);
-  const unreadable = unread.map((name): NotKept => ({ path: name, reason: 'unreadable', bytes: null }));
+  const unreadable = unread.map((name): NotSaved => ({ path: name, reason: 'unreadable', bytes: null }));
   return { tree, staged, leftOut: [...leftOut, ...unreadable] };
 }
 
@@ -115,7 +115,7 @@ async function commitTree(git: Git, path: string, args: readonly string[]): Prom
 }
 
 /** As `Worktrees.leftOut`. */
-export async function leftOutOf(git: Git, path: string): Promise<NotKept[]> {
+export async function leftOutOf(git: Git, path: string): Promise<NotSaved[]> {
   const nested = nestedRepositories(await git.must(path, ['ls-files', '--stage', '-z']));
   const changes = await changesIn(git, path, {});
   return [...(await findLeftOut(git, path, changes, nested)), ...(await ignoredIn(git, path))];
@@ -130,8 +130,8 @@ async function stagedTree(git: Git, path: string, env: Record<string, string>): 
 /** Returns what differs from `HEAD`: lines of `git status`. @param env names another index */
 async function changesIn(git: Git, path: string, env: Record<string, string>): Promise<string[]> {
   const list = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=all'];
-  const told = await git.must(path, ['-c', 'core.untrackedCache=false', ...list], env);
-  return told.split('\0').filter((line) => line !== '');
+  const reported = await git.must(path, ['-c', 'core.untrackedCache=false', ...list], env);
+  return reported.split('\0').filter((line) => line !== '');
 }
 
 /** Returns files and folders that are in no commit of the worktree's files, without ignored ones. */
@@ -140,7 +140,7 @@ async function findLeftOut(
   path: string,
   changes: readonly string[],
   submodules: ReadonlyMap<string, string>,
-): Promise<NotKept[]> {
+): Promise<NotSaved[]> {
   const changed = changes.flatMap((line) => {
     const isToAdd = line.length > 3 && !' D'.includes(line.charAt(1)) && !isConflict(line);
     return isToAdd ? [line.slice(3)] : [];
@@ -167,18 +167,18 @@ function sizeNow(file: string): number {
   }
 }
 
-async function ignoredIn(git: Git, path: string): Promise<NotKept[]> {
+async function ignoredIn(git: Git, path: string): Promise<NotSaved[]> {
   const others = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const ignored = (await git.must(path, others)).split('\0').filter((name) => name !== '');
-  return ignored.map((name): NotKept => ({ path: name.replace(/\/$/, ''), reason: 'ignored', bytes: null }));
+  return ignored.map((name): NotSaved => ({ path: name.replace(/\/$/, ''), reason: 'ignored', bytes: null }));
 }
 
 /** Git resolves a conflict by adding the file. Left out, it would keep the index from becoming a tree. */
 const isConflict = (line: string): boolean => /^(?:U.|.U|AA|DD)/.test(line);
 
 /** Returns the submodules that are at another commit than the index says, or have uncommitted files. */
-async function nestedIn(git: Git, path: string, submodules: ReadonlyMap<string, string>): Promise<NotKept[]> {
-  const changed: NotKept[] = [];
+async function nestedIn(git: Git, path: string, submodules: ReadonlyMap<string, string>): Promise<NotSaved[]> {
+  const changed: NotSaved[] = [];
   for (const [name, recorded] of submodules) {
     const folder = join(path, name);
     if (!(await pathExists(join(folder, '.git')))) continue;

@@ -5,28 +5,28 @@ import { describeWorktree, type WorktreeFacts } from './describe-worktree.ts';
 import { allChanges } from './diff.ts';
 import type { GeneratedFiles } from './generated-files.ts';
 import type { Git, GuardedGit } from './git/git.ts';
-import { type KeptWorktree, keepWorktree } from './keep-worktree.ts';
+import { type SavedWorktree, saveWorktree } from './keep-worktree.ts';
 import { planRestore, type RestoreOrder, type RestorePlan, restoreFiles } from './restore-files.ts';
 import { takeSnapshot } from './snapshot.ts';
 
 /** The files of worktrees between turns, as commits on hidden refs. */
-export interface KeptTurns {
+export interface TurnSnapshots {
   /**
    * Keeps the files of a worktree under a name of the stage: see `keep`; ignored files are not listed. Drops the oldest names of
    * the stage when there are many.
    * @throws OperationalError `worktree_failed`, also when the signal aborts
    */
-  keepTurn(worktree: Worktree, turn: TurnName, signal?: AbortSignal): Promise<KeptWorktree>;
+  snapshotTurn(worktree: Worktree, turn: TurnName, signal?: AbortSignal): Promise<SavedWorktree>;
   /**
-   * Does what `keepTurn` and then `diff` do, and reads the files once.
+   * Does what `snapshotTurn` and then `diff` do, and reads the files once.
    * @throws OperationalError `worktree_failed`, also when the signal aborts
    */
-  keepChanges(
+  saveChanges(
     project: Pick<Project, 'path'>,
     worktree: Worktree,
     turn: TurnName,
     signal: AbortSignal,
-  ): Promise<KeptChanges>;
+  ): Promise<SavedChanges>;
   /** Keeps a commit under a name of the stage. @throws OperationalError `worktree_failed` */
   pinTurn(project: Pick<Project, 'path'>, stageId: StageId, name: string, commit: string): Promise<void>;
   /** Drops one name of a stage, or all of them. @throws OperationalError `worktree_failed` */
@@ -53,16 +53,16 @@ export interface TurnName {
   name: string;
 }
 
-export interface KeptChanges {
+export interface SavedChanges {
   /** The commit that has the files. */
   commit: string;
   diff: StageDiff;
 }
 
 /** How many names of a stage are kept; the store keeps fewer marks. */
-const MOST = 150;
+const MAX = 150;
 
-export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: string): KeptTurns {
+export function turnSnapshots(git: GuardedGit, generated: GeneratedFiles, dataDir: string): TurnSnapshots {
   /** Stages of another Callboard in the same repository may have the same ids. */
   const own = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
   const folderOf = (stageId: StageId) => `refs/callboard/turns/${stageId}`;
@@ -81,27 +81,27 @@ export function keptTurns(git: GuardedGit, generated: GeneratedFiles, dataDir: s
   const counts = new Map<StageId, number>();
 
   async function dropOldest(path: string, stageId: StageId): Promise<void> {
-    const count = (counts.get(stageId) ?? MOST) + 1;
+    const count = (counts.get(stageId) ?? MAX) + 1;
     counts.set(stageId, count);
-    if (count <= MOST) return;
+    if (count <= MAX) return;
     const all = await list(path, stageId);
-    await drop(path, all.slice(0, Math.max(0, all.length - MOST)));
-    counts.set(stageId, Math.min(all.length, MOST));
+    await drop(path, all.slice(0, Math.max(0, all.length - MAX)));
+    counts.set(stageId, Math.min(all.length, MAX));
   }
 
-  async function keep(by: Git, { path }: Worktree, { stageId, name }: TurnName, known?: WorktreeFacts) {
+  async function save(by: Git, { path }: Worktree, { stageId, name }: TurnName, known?: WorktreeFacts) {
     const message = `${stageId}: the files between two turns`;
-    const kept = await keepWorktree(by, path, { ref: refOf(stageId, name), message, known });
+    const saved = await saveWorktree(by, path, { ref: refOf(stageId, name), message, known });
     await dropOldest(path, stageId);
-    return kept;
+    return saved;
   }
 
   return {
-    keepTurn: (worktree, turn, signal) => keep(signal === undefined ? git : git.until(signal), worktree, turn),
-    async keepChanges(project, worktree, turn, signal) {
+    snapshotTurn: (worktree, turn, signal) => save(signal === undefined ? git : git.until(signal), worktree, turn),
+    async saveChanges(project, worktree, turn, signal) {
       const until = git.until(signal);
       const about = await describeWorktree(until, worktree);
-      const { commit, tree, leftOut } = await keep(until, worktree, turn, about);
+      const { commit, tree, leftOut } = await save(until, worktree, turn, about);
       // What is not kept is a change nevertheless. Stored for that, each version of a large file would take its size in the
       // person's repository for weeks.
       const large = leftOut.filter(({ reason }) => reason === 'too-large').map((one) => one.path);

@@ -16,7 +16,7 @@ async function setUp() {
   const project = sampleProject({ path: repository });
   const worktrees = createWorktrees({ dataDir, env: lab.env });
   const left = (path = repository) =>
-    worktrees.leftByStart({ repository: path, projectId: project.id, stageId: STAGE });
+    worktrees.findAbandonedWorktrees({ repository: path, projectId: project.id, stageId: STAGE });
   return { ...lab, lab, repository, project, worktrees, left, folder: join(dataDir, 'worktrees', project.id) };
 }
 

@@ -13,17 +13,25 @@ export interface CutOffStart {
   stageId: StageId;
 }
 
-export interface LeftByStart {
+export interface AbandonedWorktrees {
   /**
    * Returns the worktrees under the names that a start would choose for the stage, also those that the stage knows. Removes one
    * that git had not completed: nobody has worked in it. A repository that is gone has none.
    * @throws OperationalError `worktree_failed`
    */
-  leftByStart(start: CutOffStart): Promise<Worktree[]>;
+  findAbandonedWorktrees(start: CutOffStart): Promise<Worktree[]>;
 }
 
-export const leftByStart = ({ git, dataDir, makings }: { git: Git; dataDir: string; makings: KeyedMutex }) => ({
-  leftByStart: (start: CutOffStart) => makings(start.repository, () => findLeft(git, dataDir, start)),
+export const findAbandonedWorktrees = ({
+  git,
+  dataDir,
+  makings,
+}: {
+  git: Git;
+  dataDir: string;
+  makings: KeyedMutex;
+}) => ({
+  findAbandonedWorktrees: (start: CutOffStart) => makings(start.repository, () => findLeft(git, dataDir, start)),
 });
 
 async function findLeft(

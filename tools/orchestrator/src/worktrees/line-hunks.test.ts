@@ -25,19 +25,19 @@ it.each([
 
 it('moves untouched lines with their content, and marks all others, whatever the edits', () => {
   const step = fc.oneof(
-    fc.record({ keep: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ save: fc.integer({ min: 1, max: 4 }) }),
     fc.record({ before: fc.integer({ min: 0, max: 3 }), after: fc.integer({ min: 0, max: 3 }) }),
   );
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(), fc.nat(3), (steps, start, more) => {
       const hunks: LineHunk[] = [];
-      const placeOf = new Map<number, number>(); // by old line: the new one of a kept line
+      const locationOf = new Map<number, number>(); // by old line: the new one of a kept line
       let [old, now] = [1, 1];
-      for (const one of [{ keep: 1 }, ...steps, { keep: 1 }]) {
-        if ('keep' in one) {
-          for (let n = 0; n < one.keep; n += 1) placeOf.set(old + n, now + n);
-          [old, now] = [old + one.keep, now + one.keep];
-        } else if (one.before + one.after > 0 && placeOf.has(old - 1)) {
+      for (const one of [{ save: 1 }, ...steps, { save: 1 }]) {
+        if ('save' in one) {
+          for (let n = 0; n < one.save; n += 1) locationOf.set(old + n, now + n);
+          [old, now] = [old + one.save, now + one.save];
+        } else if (one.before + one.after > 0 && locationOf.has(old - 1)) {
           // As git writes it: of no lines, the one that they follow.
           const from = one.before === 0 ? old - 1 : old;
           hunks.push({ from, before: one.before, to: one.after === 0 ? now - 1 : now, after: one.after });
@@ -46,7 +46,7 @@ it('moves untouched lines with their content, and marks all others, whatever the
       }
       const line = 1 + (start % (old - 1));
       const endLine = Math.min(line + more, old - 1);
-      const after = Array.from({ length: endLine - line + 1 }, (_, n) => placeOf.get(line + n));
+      const after = Array.from({ length: endLine - line + 1 }, (_, n) => locationOf.get(line + n));
       const isUntouched = after.every((place, n) => place !== undefined && place === (after[0] ?? 0) + n);
       const found = followLines(hunks, { line, endLine });
       expect(found.hasMoved).toBe(!isUntouched);

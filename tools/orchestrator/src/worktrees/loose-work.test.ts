@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createGitLab } from '../../test/support/repository.ts';
 import { sampleProject, stageId } from '../../test/support/test-store.ts';
-import type { KeptCommits, RemovalOrder } from './remove-worktree.ts';
+import type { RemovalOrder, SavedCommits } from './remove-worktree.ts';
 import { createWorktrees } from './worktrees.ts';
 
 const STAGE = stageId('STAGE-1');
@@ -16,12 +16,12 @@ async function setUp() {
   const worktree = await worktrees.ensure(project, STAGE, null);
   const inside = (...args: string[]) => lab.git(worktree.path, ...args);
   const head = () => inside('rev-parse', 'HEAD');
-  const kept: KeptCommits[] = [];
+  const kept: SavedCommits[] = [];
   const order: RemovalOrder = {
     buildFolders: 'keep',
     stageId: STAGE,
     mayBegin: async () => undefined,
-    async keep(_files, commits) {
+    async save(_files, commits) {
       if (commits !== null) kept.push(commits);
       return null;
     },
@@ -114,7 +114,7 @@ it('keeps the commits of a worktree whose folder is gone and whose entry was pru
   await inside('checkout', '--quiet', '--detach');
   await commit(worktree.path, 'a.txt', 'a\n');
   const last = await head();
-  await worktrees.keepTurn(worktree, { stageId: STAGE, name: 'one' });
+  await worktrees.snapshotTurn(worktree, { stageId: STAGE, name: 'one' });
   await git(path, 'worktree', 'remove', '--force', worktree.path);
   await remove();
   await worktrees.dropTurns(project, STAGE);

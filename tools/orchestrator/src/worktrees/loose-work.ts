@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { LooseWork, Project, StageId, Worktree } from '@callboard/contract';
+import type { Project, StageId, UnreferencedWork, Worktree } from '@callboard/contract';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 import { entryOf } from './git/locate-checkout.ts';
@@ -11,7 +11,7 @@ import { isIn } from './recorded-merges.ts';
 /** What only a worktree reaches: its `HEAD` outside of branches, its reflog, and what a half-done rebase has put aside. */
 export interface Loose {
   /** What a person is told; null if there is nothing to tell. */
-  told: LooseWork | null;
+  told: UnreferencedWork | null;
   /** The commit that the worktree is at; null if it has none, or git does not know the worktree. */
   head: string | null;
   /** The branch that it is on; null if it is on none. */
@@ -25,13 +25,13 @@ export interface Loose {
 const NONE: Loose = { told: null, head: null, branch: null, tips: [], earlier: 0 };
 
 /** A command line is limited in length. */
-const MOST_ROOTS = 20_000;
+const MAX_ROOTS = 20_000;
 
 /**
  * Returns what would be reachable from nothing once the worktree is gone, and with it its branch if that `goes`. The folder of the
  * worktree need not exist. @throws OperationalError `worktree_failed`
  */
-export async function looseWork(
+export async function unreferencedWork(
   git: Git,
   project: Pick<Project, 'path'>,
   worktree: Worktree,
@@ -50,14 +50,14 @@ export async function looseWork(
   const pending = entry === null ? [] : [...pendingCommits(entry), ...(await ownRefs(git, worktree))];
   const now = [...(head === null ? [] : [head]), ...pending];
   const between = stageId === undefined ? [] : await headsBetweenTurns(git, path, stageId);
-  const roots = [...new Set([...now, ...earlier.map(({ commit }) => commit), ...between])].slice(0, MOST_ROOTS);
+  const roots = [...new Set([...now, ...earlier.map(({ commit }) => commit), ...between])].slice(0, MAX_ROOTS);
   const staying = await whatStays(git, path, worktree, branchGoes);
   const lost = roots.length === 0 ? new Map<string, string[]>() : await commitsOf(git, path, [...roots, ...staying]);
   const isNow = reachable(lost, now);
   const names = namesIn(moves, branch).filter((name) => name !== worktree.branch);
   const branches = await unmergedBranches(git, path, names);
   const stashes = await stashesOf(git, path, [worktree.branch, ...names], new Set(earlier.map(({ commit }) => commit)));
-  const told: LooseWork = {
+  const reported: UnreferencedWork = {
     branch,
     commits: isNow.size,
     earlier: lost.size - isNow.size,
@@ -67,11 +67,11 @@ export async function looseWork(
   };
   const isNothing = lost.size === 0 && branches.length === 0 && stashes.length === 0;
   const earlierCount = lost.size - reachable(lost, head === null ? [] : [head]).size;
-  return { told: isNothing ? null : told, head, branch, tips: tipsOf(lost), earlier: earlierCount };
+  return { told: isNothing ? null : reported, head, branch, tips: tipsOf(lost), earlier: earlierCount };
 }
 
 /** What git has begun in a worktree and not ended. */
-export function operationIn(entry: string): LooseWork['operation'] {
+export function operationIn(entry: string): UnreferencedWork['operation'] {
   const has = (name: string) => textOf(join(entry, name)) !== undefined;
   if (has('rebase-merge/head-name') || has('rebase-merge/onto')) return 'rebase';
   if (has('rebase-apply/rebasing')) return 'rebase';
@@ -94,32 +94,32 @@ const pendingCommits = (entry: string): string[] =>
 interface Move {
   commit: string;
   /** What git did. */
-  words: string;
+  text: string;
 }
 
 async function reflog(git: Git, path: string, name: string): Promise<Move[]> {
   const format = '--format=%H%x00%gs%x00';
-  const told = await git.try(path, ['log', '--walk-reflogs', '--no-show-signature', format, name, '--']);
-  if (told.failed) return []; // it is gone, or is not kept
-  const fields = told.stdout.split(/\0\n?/);
+  const reported = await git.try(path, ['log', '--walk-reflogs', '--no-show-signature', format, name, '--']);
+  if (reported.failed) return []; // it is gone, or is not kept
+  const fields = reported.stdout.split(/\0\n?/);
   return Array.from({ length: Math.floor(fields.length / 2) }, (_, n) => {
-    const [commit = '', words = ''] = fields.slice(n * 2);
-    return { commit, words };
+    const [commit = '', text = ''] = fields.slice(n * 2);
+    return { commit, text };
   });
 }
 
 /** What the worktree was at between turns: known also after git has forgotten the worktree. */
 async function headsBetweenTurns(git: Git, path: string, stageId: StageId): Promise<string[]> {
-  const told = await git.try(path, ['for-each-ref', '--format=%(parent)', `refs/callboard/turns/${stageId}/`]);
-  return told.failed ? [] : told.stdout.split('\n').flatMap((parents) => parents.split(' ')[0] || []);
+  const reported = await git.try(path, ['for-each-ref', '--format=%(parent)', `refs/callboard/turns/${stageId}/`]);
+  return reported.failed ? [] : reported.stdout.split('\n').flatMap((parents) => parents.split(' ')[0] || []);
 }
 
 /** Refs that belong to the worktree alone. */
 async function ownRefs(git: Git, { path }: Worktree): Promise<string[]> {
   if (!(await pathExists(join(path, '.git')))) return [];
   const list = ['for-each-ref', '--format=%(objectname)', 'refs/worktree', 'refs/bisect', 'refs/rewritten'];
-  const told = await git.try(path, list);
-  return told.failed ? [] : told.stdout.split('\n').filter((id) => id !== '');
+  const reported = await git.try(path, list);
+  return reported.failed ? [] : reported.stdout.split('\n').filter((id) => id !== '');
 }
 
 /** Options that exclude what stays reachable: other refs, and work that a squash or a rebase has brought in. */
@@ -163,17 +163,21 @@ function tipsOf(commits: ReadonlyMap<string, string[]>): string[] {
 
 /** The branches that a worktree was on, by its reflog. */
 function namesIn(moves: readonly Move[], now: string | null): string[] {
-  const names = moves.flatMap(({ words }) => {
-    const [, from, to] = /^checkout: moving from (\S+) to (\S+)$/.exec(words) ?? [];
-    const [, old, renamed] = /^Branch: renamed refs\/heads\/(\S+) to refs\/heads\/(\S+)$/.exec(words) ?? [];
+  const names = moves.flatMap(({ text }) => {
+    const [, from, to] = /^checkout: moving from (\S+) to (\S+)$/.exec(text) ?? [];
+    const [, old, renamed] = /^Branch: renamed refs\/heads\/(\S+) to refs\/heads\/(\S+)$/.exec(text) ?? [];
     return [from, to, old, renamed].filter((name) => name !== undefined && name !== 'HEAD');
   });
   return [...new Set([...(now === null ? [] : [now]), ...names.filter((name) => name !== undefined)])];
 }
 
 /** Other branches that the worktree was on and that the main checkout's branch lacks commits of. They stay. */
-async function unmergedBranches(git: Git, path: string, names: readonly string[]): Promise<LooseWork['branches']> {
-  const found: LooseWork['branches'] = [];
+async function unmergedBranches(
+  git: Git,
+  path: string,
+  names: readonly string[],
+): Promise<UnreferencedWork['branches']> {
+  const found: UnreferencedWork['branches'] = [];
   for (const name of names) {
     const count = await git.try(path, ['rev-list', '--count', `refs/heads/${name}`, '--not', 'HEAD', '--']);
     const commits = count.failed ? 0 : Number(count.stdout.trim());
@@ -189,22 +193,22 @@ async function stashesOf(
   branches: readonly string[],
   known: ReadonlySet<string>,
 ): Promise<string[]> {
-  const told = await git.try(path, [
+  const reported = await git.try(path, [
     ...['log', '--walk-reflogs', '--no-show-signature', '--format=%P%x00%gs%x00', 'refs/stash', '--'],
   ]);
-  if (told.failed) return [];
-  const fields = told.stdout.split(/\0\n?/);
+  if (reported.failed) return [];
+  const fields = reported.stdout.split(/\0\n?/);
   return Array.from({ length: Math.floor(fields.length / 2) }, (_, n) => fields.slice(n * 2)).flatMap(
-    ([parents = '', words = '']) => {
-      const [, on = ''] = /^(?:WIP on|On) ([^:]+):/.exec(words) ?? [];
+    ([parents = '', text = '']) => {
+      const [, on = ''] = /^(?:WIP on|On) ([^:]+):/.exec(text) ?? [];
       const isOurs = on === '(no branch)' ? known.has(parents.split(' ')[0] ?? '') : branches.includes(on);
-      return isOurs ? [words] : [];
+      return isOurs ? [text] : [];
     },
   );
 }
 
 /** How many parents a commit gets; more are joined in commits of their own. */
-const MOST_PARENTS = 100;
+const MAX_PARENTS = 100;
 
 /**
  * Makes a commit from which all the tips are reachable, with the tree of the first; nothing points at it yet. Its parents begin with
@@ -232,9 +236,9 @@ export async function joined(
   let rest = [...tips];
   let made: string | null = null;
   while (rest.length > 0) {
-    const parents: string[] = [...(made === null ? [] : [made]), ...rest.slice(0, MOST_PARENTS)];
+    const parents: string[] = [...(made === null ? [] : [made]), ...rest.slice(0, MAX_PARENTS)];
     made = await commitWith(git, path, { tree, parents, message: `${message} (earlier commits)` });
-    rest = rest.slice(MOST_PARENTS);
+    rest = rest.slice(MAX_PARENTS);
   }
   return made;
 }
@@ -249,11 +253,11 @@ async function commitWith(
   return git.must(path, args, TRIAL_COMMIT);
 }
 
-const LONGEST = 64 * 1024;
+const MAX_LENGTH = 64 * 1024;
 
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8').slice(0, LONGEST);
+    return readFileSync(file, 'utf8').slice(0, MAX_LENGTH);
   } catch {
     return undefined;
   }

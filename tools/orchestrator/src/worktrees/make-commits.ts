@@ -73,8 +73,8 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
     for (const [hook, ...args] of [['prepare-commit-msg', file, 'merge'] as const, ['commit-msg', file] as const]) {
       const ran = await git.try(folder, ['hook', 'run', '--ignore-missing', hook, '--', ...args]);
       if (!ran.failed) continue;
-      const words = `The hook ${hook} refused the merge, so nothing was merged.\n${ran.stderr || ran.stdout}`;
-      throw new Rejection('merge_refused', words.trim());
+      const text = `The hook ${hook} refused the merge, so nothing was merged.\n${ran.stderr || ran.stdout}`;
+      throw new Rejection('merge_refused', text.trim());
     }
   }
 
@@ -95,13 +95,13 @@ export function createCommitMaker(git: Git, folder: string): CommitMaker {
 
 async function describe(git: Git, folder: string, commit: string): Promise<Pick<NewCommit, 'message' | 'author'>> {
   const form = ['--no-walk', '--encoding=UTF-8', '--date=raw', '--format=%an%x00%ae%x00%ad%x00%B'];
-  const told = await git.try(folder, ['rev-list', ...form, commit], NO_REPLACEMENTS);
-  if (told.failed)
+  const reported = await git.try(folder, ['rev-list', ...form, commit], NO_REPLACEMENTS);
+  if (reported.failed)
     throw new Rejection(
       'merge_refused',
-      `Git could not read the commit ${commit}, so nothing was merged.\n${told.stderr}`.trim(),
+      `Git could not read the commit ${commit}, so nothing was merged.\n${reported.stderr}`.trim(),
     );
-  const text = told.stdout.slice(told.stdout.indexOf('\n') + 1); // after "commit <id>"
+  const text = reported.stdout.slice(reported.stdout.indexOf('\n') + 1); // after "commit <id>"
   const [name = '', email = '', date = '', ...message] = text.split('\0');
   return {
     message: message.join('\0').replace(/\n$/, ''),

@@ -1,6 +1,6 @@
 import type { MergeMethod, MergePlan, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { embeddedRepositories, embeddedWords } from './embedded-repositories.ts';
+import { embeddedRepositories, embeddedRepositoriesText } from './embedded-repositories.ts';
 import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { newestMerge } from './recorded-merges.ts';
@@ -43,7 +43,8 @@ export async function tryMerge(
   const common = await git.try(folder, ['merge-base', previous, commit], NO_REPLACEMENTS);
   const from = since ?? (common.failed ? previous : common.stdout.trim());
   const embedded = await embeddedRepositories(git, folder, from, commit);
-  if (embedded.length > 0) throw new Rejection('merge_refused', `Nothing was merged: ${embeddedWords(embedded)}`);
+  if (embedded.length > 0)
+    throw new Rejection('merge_refused', `Nothing was merged: ${embeddedRepositoriesText(embedded)}`);
   if (method === 'merge') {
     const { tree, conflicts } = await mergeTrees(git, folder, previous, commit);
     return { ...outcome, tree, conflicts };
@@ -68,7 +69,8 @@ async function requireNoEmbedded(
   const common = await git.try(folder, ['merge-base', previous, commit], NO_REPLACEMENTS);
   const since = from ?? (common.failed ? previous : common.stdout.trim());
   const embedded = await embeddedRepositories(git, folder, since, commit);
-  if (embedded.length > 0) throw new Rejection('merge_refused', `Nothing was merged: ${embeddedWords(embedded)}`);
+  if (embedded.length > 0)
+    throw new Rejection('merge_refused', `Nothing was merged: ${embeddedRepositoriesText(embedded)}`);
 }
 
 async function squash(

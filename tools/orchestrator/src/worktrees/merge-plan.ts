@@ -76,7 +76,7 @@ export function requireSeen({ branch }: Worktree, { head, tree }: WorktreeConten
   const moved = [
     seen.head !== undefined && seen.head !== head ? `${branch} has other commits` : '',
     seen.tree !== undefined && seen.tree !== tree ? 'files in the worktree have changed' : '',
-  ].filter((words) => words !== '');
+  ].filter((text) => text !== '');
   if (moved.length === 0) return;
   // Also for a merge that no person has looked at before.
   const message = `The work has changed in the meantime: ${moved.join(', and ')}. Nothing was merged. Look at the changes, then merge.`;
@@ -97,8 +97,8 @@ const BRANCHES = 'refs/heads/';
  * @throws Rejection `merge_refused` if it is on none; OperationalError `worktree_failed`
  */
 export async function targetOf(git: Git, project: Project): Promise<MergeTarget> {
-  const told = await git.must(project.path, ['rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD']);
-  const [previous = '', name = ''] = told.split('\n');
+  const reported = await git.must(project.path, ['rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD']);
+  const [previous = '', name = ''] = reported.split('\n');
   if (name.startsWith(BRANCHES)) return { into: name.slice(BRANCHES.length), previous };
   throw new Rejection(
     'merge_refused',

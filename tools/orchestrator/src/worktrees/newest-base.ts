@@ -3,7 +3,7 @@ import { OperationalError } from '../lib/errors.ts';
 import type { Git } from './git/git.ts';
 
 /** Where new stages begin, and how that is brought up to date. */
-export interface BaseWish {
+export interface BaseRequest {
   /** Null: the branch that the main checkout is on. */
   base: string | null;
   /** Fetch first, and begin at what the remote has, unless the local branch has commits of its own. */
@@ -14,7 +14,7 @@ export interface BaseWish {
  * Returns the revision at which a new stage begins; null: the current commit of the main checkout.
  * @throws OperationalError `fetch_failed`
  */
-export async function newestBase(git: Git, { path }: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null> {
+export async function newestBase(git: Git, { path }: Pick<Project, 'path'>, wish: BaseRequest): Promise<string | null> {
   if (!wish.fetch) return wish.base;
   const { upstream } = await followed(git, path, wish);
   const remote = await remoteOf(git, path, upstream ?? wish.base);
@@ -25,7 +25,7 @@ export async function newestBase(git: Git, { path }: Pick<Project, 'path'>, wish
 }
 
 /** As `newestBase`, by what was fetched last. */
-export async function knownBase(git: Git, { path }: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null> {
+export async function knownBase(git: Git, { path }: Pick<Project, 'path'>, wish: BaseRequest): Promise<string | null> {
   if (!wish.fetch) return wish.base;
   const { branch, upstream } = await followed(git, path, wish);
   if (upstream === null || branch === null) return wish.base;
@@ -37,7 +37,7 @@ export async function knownBase(git: Git, { path }: Pick<Project, 'path'>, wish:
 async function followed(
   git: Git,
   path: string,
-  { base }: BaseWish,
+  { base }: BaseRequest,
 ): Promise<{ branch: string | null; upstream: string | null }> {
   const current = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   const branch = base ?? (current.failed ? null : current.stdout.trim());

@@ -53,7 +53,7 @@ export async function planPush(
   const { head, tree } = contents;
   const uncommitted = { uncommitted: open.slice(0, NAMED_UNCOMMITTED), uncommittedCount: open.length };
   const seen = { branch, head, tree, base, remote, ...uncommitted };
-  const target = base === null ? worktree.base : await knownCommit(git, project.path, remote?.name ?? null, base);
+  const target = base === null ? worktree.base : await existingCommit(git, project.path, remote?.name ?? null, base);
   const commit = await trialCommit(git, worktree, contents);
   const counted = await countMissing(git, project.path, { previous: target ?? worktree.base, commit });
   const there = remote === null ? null : await refAt(git, project.path, `refs/remotes/${remote.name}/${branch}`);
@@ -75,8 +75,8 @@ async function subjectsOf(git: Git, path: string, from: string, head: string): P
   const old = ['log', '--topo-order', '--no-merges', '--format=%s']; // `--no-commit-header` came with git 2.33
   const range = [`--max-count=${LISTED}`, `${from}..${head}`];
   const listed = await git.try(path, [...args, ...range], NO_REPLACEMENTS);
-  const told = listed.failed ? await git.must(path, [...old, ...range], NO_REPLACEMENTS) : listed.stdout;
-  return told
+  const reported = listed.failed ? await git.must(path, [...old, ...range], NO_REPLACEMENTS) : listed.stdout;
+  return reported
     .split('\n')
     .filter((line) => line !== '')
     .toReversed();
@@ -114,7 +114,7 @@ async function baseBranchOf(
 }
 
 /** The base's newest commit, by what was last fetched of it. */
-async function knownCommit(git: Git, path: string, remote: string | null, base: string): Promise<string | null> {
+async function existingCommit(git: Git, path: string, remote: string | null, base: string): Promise<string | null> {
   const fetched = remote === null ? null : await refAt(git, path, `refs/remotes/${remote}/${base}`);
   return fetched ?? refAt(git, path, `refs/heads/${base}`);
 }

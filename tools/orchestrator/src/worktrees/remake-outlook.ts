@@ -7,13 +7,13 @@ import { tipOf } from './start-point.ts';
 const NAMED = 5;
 
 /** Returns what stands in the place of a stage's worktree, so that nothing was run, and from what it would be made again, for people. */
-export async function misplacedWords(
+export async function misplacedText(
   git: Git,
   project: Pick<Project, 'path'>,
   found: { stageId: StageId; branch: string; stands: Misplaced },
 ): Promise<string> {
   const outlook = await remakeOutlook(git, project, found);
-  return `${found.stands.words} Nothing was run. Make the worktree again: ${outlook}`;
+  return `${found.stands.text} Nothing was run. Make the worktree again: ${outlook}`;
 }
 
 /** Returns from what the worktree would be made again and what is lost, for people: the rest of a sentence, and more of them. */
@@ -60,13 +60,13 @@ export async function lastRecord(
 ): Promise<TurnRecord | null> {
   const format = '--format=%(tree) %(parent)';
   const order = ['--sort=-refname', '--sort=-committerdate', '--count=1'];
-  const told = await git.try(path, ['for-each-ref', ...order, format, `refs/callboard/turns/${stageId}/`]);
-  const [tree = '', head = ''] = told.stdout.trim().split(' ');
-  return told.failed || head === '' ? null : { head, tree };
+  const reported = await git.try(path, ['for-each-ref', ...order, format, `refs/callboard/turns/${stageId}/`]);
+  const [tree = '', head = ''] = reported.stdout.trim().split(' ');
+  return reported.failed || head === '' ? null : { head, tree };
 }
 
 async function openFiles(git: Git, { path }: Pick<Project, 'path'>, { head, tree }: TurnRecord): Promise<string[]> {
   const list = ['diff-tree', '-r', '--no-renames', '--name-only', '-z', `${head}^{tree}`, tree];
-  const told = await git.try(path, list);
-  return told.failed ? [] : told.stdout.split('\0').filter((name) => name !== '');
+  const reported = await git.try(path, list);
+  return reported.failed ? [] : reported.stdout.split('\0').filter((name) => name !== '');
 }

@@ -1,10 +1,10 @@
 import { access, appendFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { KeptFile } from '@callboard/contract';
+import type { SavedFile } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { createGitLab } from '../../test/support/repository.ts';
 import { sampleProject, stageId } from '../../test/support/test-store.ts';
-import type { KeptCommits } from './remove-worktree.ts';
+import type { SavedCommits } from './remove-worktree.ts';
 import { createWorktrees } from './worktrees.ts';
 
 const STAGE = stageId('STAGE-1');
@@ -19,13 +19,13 @@ async function setUp() {
   const worktree = await worktrees.ensure(project, STAGE, null);
   await lab.commit(worktree.path, 'done.txt', 'done\n');
   await writeFile(join(worktree.path, 'open.txt'), 'open\n');
-  await worktrees.keepTurn(worktree, { stageId: STAGE, name: 'one' });
+  await worktrees.snapshotTurn(worktree, { stageId: STAGE, name: 'one' });
   const trash = join(lab.folder, 'trash');
-  const kept: { files: readonly KeptFile[]; commits: KeptCommits | null }[] = [];
+  const kept: { files: readonly SavedFile[]; commits: SavedCommits | null }[] = [];
   const remake = () =>
     worktrees.remake(project, STAGE, {
       recorded: worktree,
-      async keep(folder, files, commits) {
+      async save(folder, files, commits) {
         kept.push({ files, commits });
         await mkdir(trash, { recursive: true });
         for (const { path: name } of files) await rename(join(folder, name), join(trash, name));
@@ -103,13 +103,13 @@ const HAPPENS: readonly [string, (scene: Scene) => Promise<unknown>, RegExp, str
 
 describe('a worktree whose folder', () => {
   it.each(HAPPENS)('%s runs nothing, and is made again from its branch and the last record', async (...row) => {
-    const [, happens, words, inTrash] = row;
+    const [, happens, text, inTrash] = row;
     const scene = await setUp();
     const { worktree, remake, refusal, status, path, git, kept } = scene;
     await happens(scene);
     const main = await git(path, 'status', '--porcelain');
     const said = await refusal();
-    expect(said).toMatch(words);
+    expect(said).toMatch(text);
     expect(said).toContain('from callboard/STAGE-1 at');
     expect(said).toContain('with 1 uncommitted file (open.txt) as last recorded. Lost is');
     const made = await remake();

@@ -1,17 +1,17 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { KeptFile, Project, StageId, Worktree } from '@callboard/contract';
+import type { Project, SavedFile, StageId, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { fillWorktree } from './checkouts.ts';
-import { type EnsureParts, ensureWorktree, placeOf } from './ensure-worktree.ts';
+import { type EnsureDeps, ensureWorktree, locationOf } from './ensure-worktree.ts';
 import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
 import { entryOf, locateCheckout, type Misplaced, misplacedAt, replaced, signFolder } from './git/locate-checkout.ts';
 import { sizeOf } from './ignored-files.ts';
-import { looseWork } from './loose-work.ts';
-import { lastRecord, misplacedWords, remakeOutlook } from './remake-outlook.ts';
-import { type KeptCommits, keepLoose } from './remove-worktree.ts';
+import { unreferencedWork } from './loose-work.ts';
+import { lastRecord, misplacedText, remakeOutlook } from './remake-outlook.ts';
+import { type SavedCommits, saveUnreferenced } from './remove-worktree.ts';
 import { tipOf } from './start-point.ts';
 
 /** What to do about a worktree in whose place something else stands, or nothing. */
@@ -28,15 +28,15 @@ export interface InPlace {
 }
 
 /** What `remake` needs to know. */
-interface RemakeOrder extends Pick<RemakeParts, 'recorded' | 'keep'> {
+interface RemakeOrder extends Pick<RemakeDeps, 'recorded' | 'save'> {
   /** Receives further notices for people. */
-  tell?: RemakeParts['tell'];
+  notify?: RemakeDeps['notify'];
 }
 
 export const inPlace = ({ git, dataDir, makings }: { git: Git; dataDir: string; makings: KeyedMutex }): InPlace => ({
-  remake: (project, stageId, { tell = () => undefined, ...order }) =>
+  remake: (project, stageId, { notify = () => undefined, ...order }) =>
     makings(project.path, () =>
-      remakeWorktree({ ...order, git, dataDir, project, stageId, tell, start: { base: null, branch: null } }),
+      remakeWorktree({ ...order, git, dataDir, project, stageId, notify, start: { base: null, branch: null } }),
     ),
   requireInPlace(project, worktree) {
     const stands = misplacedAt(project.path, worktree.path);
@@ -44,7 +44,7 @@ export const inPlace = ({ git, dataDir, makings }: { git: Git; dataDir: string; 
   },
   async misplacement(project, stageId, { path, branch }) {
     const stands = misplacedAt(project.path, path);
-    return stands === null ? null : misplacedWords(git, project, { stageId, branch, stands });
+    return stands === null ? null : misplacedText(git, project, { stageId, branch, stands });
   },
 });
 
@@ -57,10 +57,10 @@ interface Remade {
   isNew: boolean;
 }
 
-interface RemakeParts extends Omit<EnsureParts, 'recorded' | 'isWanted'> {
+interface RemakeDeps extends Omit<EnsureDeps, 'recorded' | 'isWanted'> {
   recorded: Worktree;
   /** Moves files of a folder to the trash, and lists there commits that were kept for it. */
-  keep: (folder: string, files: readonly KeptFile[], commits: KeptCommits | null) => Promise<unknown>;
+  save: (folder: string, files: readonly SavedFile[], commits: SavedCommits | null) => Promise<unknown>;
 }
 
 /**
@@ -69,58 +69,58 @@ interface RemakeParts extends Omit<EnsureParts, 'recorded' | 'isWanted'> {
  * for each repository; it may be repeated after an interruption.
  * @throws OperationalError `worktree_failed`; a system error
  */
-async function remakeWorktree(parts: RemakeParts): Promise<Remade> {
-  const { git, project, stageId, recorded, keep } = parts;
-  const path = await placeOf(parts, recorded);
+async function remakeWorktree(deps: RemakeDeps): Promise<Remade> {
+  const { git, project, stageId, recorded, save } = deps;
+  const path = await locationOf(deps, recorded);
   const found = { ...recorded, path };
   const stands = misplacedAt(project.path, path);
-  if (stands === null) return { worktree: await ensureWorktree(parts), told: null, isNew: false };
+  if (stands === null) return { worktree: await ensureWorktree(deps), told: null, isNew: false };
   const outlook = await remakeOutlook(git, project, { stageId, branch: recorded.branch, stands });
   if (isOwnFolder(stands)) {
-    await connect(parts, found, stands);
+    await connect(deps, found, stands);
     signFolder(path);
-    return { worktree: await ensureWorktree(parts), told: `${stands.words} Made again: ${outlook}`, isNew: false };
+    return { worktree: await ensureWorktree(deps), told: `${stands.text} Made again: ${outlook}`, isNew: false };
   }
-  const loose = await looseWork(git, project, found, { branchGoes: false });
-  const commits = await keepLoose(git, project, loose, basename(path));
+  const loose = await unreferencedWork(git, project, found, { branchGoes: false });
+  const commits = await saveUnreferenced(git, project, loose, basename(path));
   const files = await filesAt(path, stands);
   const folder = stands.kind === 'file' ? dirname(path) : path;
-  if (files.length > 0 || commits !== null) await keep(folder, files, commits);
+  if (files.length > 0 || commits !== null) await save(folder, files, commits);
   if (stands.kind === 'link') await unlink(path);
   else if (stands.kind === 'empty' || stands.kind === 'other') await rmdir(path);
   const record = await lastRecord(git, project, stageId);
   const tip = await tipOf(git, project, recorded.branch);
-  const worktree = await ensureWorktree({ ...parts, isWanted: true });
+  const worktree = await ensureWorktree({ ...deps, isWanted: true });
   if (record !== null && record.head === tip) await fillWorktree(git, path, record.tree);
-  const kept = commits === null ? '' : ' Commits that no branch has are in the trash.';
-  return { worktree, told: `${stands.words} Made again: ${outlook}${kept}`, isNew: true };
+  const saved = commits === null ? '' : ' Commits that no branch has are in the trash.';
+  return { worktree, told: `${stands.text} Made again: ${outlook}${saved}`, isNew: true };
 }
 
 /** Whether the folder there has the files of the stage. */
 const isOwnFolder = ({ kind }: Misplaced): boolean =>
   kind === 'unlinked' || kind === 'unlisted' || kind === 'moved' || kind === 'copy';
 
-async function filesAt(path: string, { kind }: Misplaced): Promise<KeptFile[]> {
+async function filesAt(path: string, { kind }: Misplaced): Promise<SavedFile[]> {
   const names = kind === 'other' ? await readdir(path) : [];
   if (kind === 'file') return [{ path: basename(path), bytes: (await lstat(path)).size }];
-  return Promise.all(names.map((name) => keptFile(path, name)));
+  return Promise.all(names.map((name) => savedFile(path, name)));
 }
 
-async function keptFile(folder: string, name: string): Promise<KeptFile> {
+async function savedFile(folder: string, name: string): Promise<SavedFile> {
   const found = await lstat(join(folder, name));
   return { path: name, bytes: found.isDirectory() ? await sizeOf(join(folder, name)) : found.size };
 }
 
 /** Connects a folder with the repository again. Its files are not touched. */
-async function connect(parts: RemakeParts, worktree: Worktree, { kind }: Misplaced): Promise<void> {
-  const { git, project, keep } = parts;
+async function connect(deps: RemakeDeps, worktree: Worktree, { kind }: Misplaced): Promise<void> {
+  const { git, project, save } = deps;
   const { path } = worktree;
   const dotGit = join(path, '.git');
   const entry = entryOf(project.path, path);
   if (kind === 'copy') return;
   if (kind === 'unlinked' && entry !== null) {
     const isFolder = (await lstat(dotGit).catch(() => null))?.isDirectory() === true;
-    if (isFolder) await keep(path, [await keptFile(path, '.git')], null);
+    if (isFolder) await save(path, [await savedFile(path, '.git')], null);
     await rm(dotGit, { force: true });
     await writeFile(dotGit, `gitdir: ${entry}\n`);
     await writeFile(join(entry, 'commondir'), '../..\n');
@@ -149,8 +149,8 @@ async function addEntry(git: Git, project: Project, { path, branch }: Worktree):
   const target = (await tipOf(git, project, branch)) === null ? ['-b', branch, beside, 'HEAD'] : [beside, branch];
   const added = await git.try(project.path, ['worktree', 'add', '--no-checkout', ...target]);
   if (added.failed) {
-    const words = gitFailure(`The worktree ${path} was not connected again.`, added.stderr);
-    throw new OperationalError('worktree_failed', words);
+    const text = gitFailure(`The worktree ${path} was not connected again.`, added.stderr);
+    throw new OperationalError('worktree_failed', text);
   }
   await rename(join(beside, '.git'), join(path, '.git'));
   await rm(dirname(beside), { recursive: true, force: true });

@@ -28,7 +28,7 @@ async function setUp() {
     worktrees.remove(project, worktree, {
       buildFolders: 'keep',
       mayBegin: async () => undefined,
-      async keep(files) {
+      async save(files) {
         for (const { path: file } of files) await access(join(worktree.path, file)); // it is still there to be moved
         kept.push(...files.map((file) => file.path));
         return null;
@@ -149,7 +149,7 @@ it('removes nothing if the stage has been resumed', async () => {
 it('leaves everything in place if the files could not be kept', async () => {
   const { remove, write, worktree } = await setUp();
   await write('notes/plan.md', 'the plan');
-  await expect(remove({ keep: () => Promise.reject(new Error('no room')) })).rejects.toThrow('no room');
+  await expect(remove({ save: () => Promise.reject(new Error('no room')) })).rejects.toThrow('no room');
   await access(join(worktree.path, 'notes', 'plan.md'));
 });
 
@@ -166,16 +166,16 @@ it('removes a worktree with submodules unless they have unpushed commits, and ke
     dataDir: join(folder, 'other'),
     env: { ...env, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'protocol.file.allow', GIT_CONFIG_VALUE_0: 'always' },
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const settings = { submodules: true };
   const project = sampleProject({ path, settings });
-  const worktree = await own.ensure(project, STAGE_2, null, { tell: (notice) => told.push(notice) });
-  expect(told).toEqual([]);
+  const worktree = await own.ensure(project, STAGE_2, null, { notify: (notice) => reported.push(notice) });
+  expect(reported).toEqual([]);
   await writeFile(join(worktree.path, 'library', 'a.local'), 'mine');
   const order: RemovalOrder = {
     buildFolders: 'delete',
     mayBegin: async () => undefined,
-    async keep(files) {
+    async save(files) {
       kept.push(...files.map((file) => file.path));
       return null;
     },
@@ -188,9 +188,9 @@ it('removes a worktree with submodules unless they have unpushed commits, and ke
   expect(kept).toEqual(['library/a.local']);
   await expect(access(worktree.path)).rejects.toThrow();
   const bare = await worktrees.ensure(sampleProject({ path }), stageId('STAGE-3'), null, {
-    tell: (notice) => told.push(notice),
+    notify: (notice) => reported.push(notice),
   });
-  expect(told).toEqual([expect.stringContaining('Their folders are empty')]);
+  expect(reported).toEqual([expect.stringContaining('Their folders are empty')]);
   expect(bare.branch).toBe('callboard/STAGE-3');
   await remove();
 });

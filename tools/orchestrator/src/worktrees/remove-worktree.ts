@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
 import {
   type BuildFolders,
-  type KeptFile,
   NAMED_FILES,
   type Project,
   type Removal,
+  type SavedFile,
   type StageId,
   type TrashEntry,
   type Worktree,
@@ -14,7 +14,7 @@ import type { Git } from './git/git.ts';
 import { entryOf } from './git/locate-checkout.ts';
 import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
 import { innerWork } from './inner-worktrees.ts';
-import { joinTips, type Loose, looseWork } from './loose-work.ts';
+import { joinTips, type Loose, unreferencedWork } from './loose-work.ts';
 import { isIn, newestMerge } from './recorded-merges.ts';
 import { removePlaceholders } from './sandbox-mount-points.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
@@ -24,7 +24,7 @@ import { worktreeEntry } from './worktree-list.ts';
 export interface RemovalOrder {
   buildFolders: BuildFolders;
   /** Moves files of the worktree to the trash, and lists there commits that were kept for it. */
-  keep: (files: readonly KeptFile[], commits: KeptCommits | null) => Promise<TrashEntry | null>;
+  save: (files: readonly SavedFile[], commits: SavedCommits | null) => Promise<TrashEntry | null>;
   /** With it, the commits that the worktree was at between turns are kept as well. */
   stageId?: StageId;
   /** Called before anything is removed, once other work on the repository has finished. @throws Rejection if the worktree must stay */
@@ -32,7 +32,7 @@ export interface RemovalOrder {
 }
 
 /** Commits that no branch or tag has, as a commit on a ref of the repository. */
-export interface KeptCommits {
+export interface SavedCommits {
   ref: string;
   commit: string;
   repository: string;
@@ -47,18 +47,18 @@ export interface Removed {
   /** What was left in place, for people; null if nothing was. */
   left: string | null;
   kept: TrashEntry | null;
-  deleted: KeptFile[];
+  deleted: SavedFile[];
 }
 
 const NOTHING: IgnoredFiles = { files: [], buildFolders: [] };
 
 /** Returns what the removal would do. @throws OperationalError `worktree_failed` */
 export async function planRemoval(git: Git, project: Project, worktree: Worktree, stageId?: StageId): Promise<Removal> {
-  const left = await reasonToKeep(git, project, worktree);
+  const left = await whyWorktreeStays(git, project, worktree);
   const isHere = await pathExists(worktree.path);
   const { files, buildFolders } = left === null && isHere ? await ignoredFiles(git, project, worktree.path) : NOTHING;
   const branch = await branchOf(git, project, worktree);
-  const loose = left === null ? await looseIn(git, project, worktree, stageId) : null;
+  const loose = left === null ? await unreferencedIn(git, project, worktree, stageId) : null;
   return {
     worktree: isHere ? worktree.path : null,
     left,
@@ -80,45 +80,45 @@ export async function removeWorktree(
   git: Git,
   project: Project,
   worktree: Worktree,
-  { buildFolders, keep, mayBegin, stageId }: RemovalOrder,
+  { buildFolders, save, mayBegin, stageId }: RemovalOrder,
 ): Promise<Removed> {
   await mayBegin();
   const { path } = worktree;
-  const left = await reasonToKeep(git, project, worktree);
+  const left = await whyWorktreeStays(git, project, worktree);
   if (left !== null) {
     // Git has forgotten what the worktree was at, so it keeps nothing for it.
     const isForgotten = entryOf(project.path, path) === null;
     const last = isForgotten
-      ? await keepLoose(git, project, await looseIn(git, project, worktree, stageId), basename(path))
+      ? await saveUnreferenced(git, project, await unreferencedIn(git, project, worktree, stageId), basename(path))
       : null;
-    return { left, kept: last === null ? null : await keep([], last), deleted: [] };
+    return { left, kept: last === null ? null : await save([], last), deleted: [] };
   }
   const ignored = (await pathExists(path)) ? await ignoredFiles(git, project, path) : NOTHING;
-  const toKeep = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
-  const loose = await looseIn(git, project, worktree, stageId);
-  const commits = await keepLoose(git, project, loose, basename(path));
-  const kept = toKeep.length === 0 && commits === null ? null : await keep(toKeep, commits);
+  const toSave = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
+  const loose = await unreferencedIn(git, project, worktree, stageId);
+  const commits = await saveUnreferenced(git, project, loose, basename(path));
+  const kept = toSave.length === 0 && commits === null ? null : await save(toSave, commits);
   const deleted = buildFolders === 'delete' ? ignored.buildFolders : [];
   if (await pathExists(path)) await removePlaceholders(git, path); // git would count them as changes
   // Git requires it for a worktree with submodules. The check above made sure that nothing is lost.
   const force = (await pathExists(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
   const removal = await git.try(project.path, ['worktree', 'remove', ...force, path]);
   if (removal.failed) {
-    const inTrash = toKeep.length === 0 ? '' : ' Its ignored files are in the trash.';
+    const inTrash = toSave.length === 0 ? '' : ' Its ignored files are in the trash.';
     return {
       left: `The worktree ${path} was left in place: ${gitReason(removal.stderr)}${inTrash}`,
       kept,
       deleted: [],
     };
   }
-  const isKept = !(await removeBranch(git, project, worktree));
-  return { left: isKept ? keptBranchNotice(worktree) : null, kept, deleted };
+  const isSaved = !(await removeBranch(git, project, worktree));
+  return { left: isSaved ? branchStaysNotice(worktree) : null, kept, deleted };
 }
 
 /** Returns what would be lost with the worktree, though nothing in its files is. */
-async function looseIn(git: Git, project: Project, worktree: Worktree, stageId?: StageId): Promise<Loose> {
+async function unreferencedIn(git: Git, project: Project, worktree: Worktree, stageId?: StageId): Promise<Loose> {
   const branch = await branchOf(git, project, worktree);
-  return looseWork(git, project, worktree, { branchGoes: branch?.isKept === false, stageId });
+  return unreferencedWork(git, project, worktree, { branchGoes: branch?.isKept === false, stageId });
 }
 
 /**
@@ -126,12 +126,12 @@ async function looseIn(git: Git, project: Project, worktree: Worktree, stageId?:
  * after an interruption.
  * @throws OperationalError `worktree_failed`
  */
-export async function keepLoose(
+export async function saveUnreferenced(
   git: Git,
   { path }: Pick<Project, 'path'>,
   { tips, head, branch, told }: Loose,
   name: string,
-): Promise<KeptCommits | null> {
+): Promise<SavedCommits | null> {
   const [first] = tips;
   if (first === undefined) return null;
   const message = `Commits of ${name} that no branch has`;
@@ -142,13 +142,13 @@ export async function keepLoose(
   return { ref, commit, repository: path, branch, ...counts };
 }
 
-const keptBranchNotice = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has unmerged work.`;
+const branchStaysNotice = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has unmerged work.`;
 
 export const stays = (path: string): string => `The worktree ${path} was left in place with all its contents:`;
 
 /** Returns git's error without its advice, which would delete the files. */
-function gitReason(words: string): string {
-  const [first = ''] = words.trim().split(/[;\n]|, use /);
+function gitReason(text: string): string {
+  const [first = ''] = text.trim().split(/[;\n]|, use /);
   return `git did not remove it (${first.replace(/^(fatal|error): /, '')}).`;
 }
 
@@ -176,7 +176,7 @@ export async function stuckReason(
 }
 
 /** Returns why the worktree must stay, for people; null if nothing would be lost. */
-async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
+async function whyWorktreeStays(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
   const stuck = await stuckReason(git, project, { path });
   if (stuck !== null || !(await pathExists(path))) return stuck;
   const changed = await changedFiles(git, path);

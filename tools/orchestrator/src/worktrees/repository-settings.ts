@@ -28,7 +28,7 @@ export interface RepositorySettings {
   read(path: string): Promise<string | null>;
 }
 
-export interface SettingsPlace {
+export interface SettingsLocation {
   /** The worktree, or the commit that one would be created from. */
   tree: RepositoryTree;
   /** The main checkout. */
@@ -40,8 +40,8 @@ export interface SettingsPlace {
 }
 
 /** Reads all settings files. */
-export async function repositorySettings(place: SettingsPlace): Promise<RepositorySettings> {
-  const { tree, checkout, isLocalCommitted, above } = place;
+export async function repositorySettings(location: SettingsLocation): Promise<RepositorySettings> {
+  const { tree, checkout, isLocalCommitted, above } = location;
   const file = (kind: SettingsFile['kind'], name: string, text: string | null, isPersonal = false): SettingsFile[] =>
     text === null ? [] : [{ kind, name, text, isPersonal }];
   const [shared, local, ofCheckout, mcp] = await Promise.all([

@@ -12,10 +12,10 @@ export interface RepositoryTree {
 }
 
 /** Scripts are shorter. */
-const LONGEST_FILE = 4 * 1024 * 1024;
+const MAX_FILE_LENGTH = 4 * 1024 * 1024;
 /** Folders of commands and skills are shallow; links may form a cycle. */
 const DEEPEST = 5;
-const MOST_FILES = 2_000;
+const MAX_FILES = 2_000;
 
 /** Removes differences that line endings of a checkout, or git's output, may cause. */
 const comparable = (text: string) => text.replaceAll('\r\n', '\n').trimEnd();
@@ -32,7 +32,7 @@ export function folderTree(root: string): RepositoryTree {
   async function below(folder: string, depth: number, found: string[]): Promise<void> {
     const names = await readdir(join(root, folder)).catch(nullIfMissing);
     for (const name of (names ?? []).toSorted()) {
-      if (found.length >= MOST_FILES) return;
+      if (found.length >= MAX_FILES) return;
       const path = join(folder, name);
       const kind = await stat(join(root, path)).catch(nullIfMissing);
       if (kind?.isFile()) found.push(path);
@@ -42,7 +42,7 @@ export function folderTree(root: string): RepositoryTree {
   return {
     async read(path) {
       const kind = await stat(join(root, path)).catch(nullIfMissing);
-      if (kind === null || !kind.isFile() || kind.size > LONGEST_FILE) return null;
+      if (kind === null || !kind.isFile() || kind.size > MAX_FILE_LENGTH) return null;
       const text = await readFile(join(root, path), 'utf8').catch(nullIfMissing);
       return text === null ? null : comparable(text);
     },
@@ -116,7 +116,7 @@ export function headTree(git: (args: readonly string[]) => Promise<GitResult>, r
     const place = await resolve(folder);
     if (place?.entry.type !== 'folder') return;
     for (const row of await known(`${place.path}/`)) {
-      if (found.length >= MOST_FILES) return;
+      if (found.length >= MAX_FILES) return;
       const path = join(folder, row.path.slice(place.path.length + 1));
       const isFolder = row.type === 'tree' || (row.mode === LINK && (await resolve(path))?.entry.type === 'folder');
       if (!isFolder) found.push(path);
@@ -129,7 +129,7 @@ export function headTree(git: (args: readonly string[]) => Promise<GitResult>, r
       const place = await resolve(path);
       if (place?.entry.type !== 'file') return null;
       const text = await blob(place.entry.object);
-      return text === null || text.length > LONGEST_FILE ? null : comparable(text);
+      return text === null || text.length > MAX_FILE_LENGTH ? null : comparable(text);
     },
     async list(folder) {
       if ((await resolve(folder))?.entry.type !== 'folder') return null;

@@ -21,18 +21,18 @@ async function setUp() {
     await writeFile(file(name), content);
   };
   const read = (name: string) => readFile(file(name), 'utf8');
-  const keep = async (name: string) => (await worktrees.keepTurn(worktree, { stageId: STAGE, name })).commit;
-  return { ...lab, worktrees, project, worktree, file, write, read, keep };
+  const save = async (name: string) => (await worktrees.snapshotTurn(worktree, { stageId: STAGE, name })).commit;
+  return { ...lab, worktrees, project, worktree, file, write, read, save };
 }
 
 it('brings back changed, deleted and renamed files, modes and links, and removes new ones with their folders', async () => {
-  const { worktrees, worktree, file, write, read, keep, git } = await setUp();
+  const { worktrees, worktree, file, write, read, save, git } = await setUp();
   await write('src/a.txt', 'one\n');
   await write('src/run.sh', 'echo\n');
   await chmod(file('src/run.sh'), 0o755);
   await symlink('a.txt', file('src/link'));
   await write('odd "name" \t.txt', 'odd\n');
-  const kept = await keep('1');
+  const saved = await save('1');
   await write('src/a.txt', 'two\n');
   await write('new/deep/b.txt', 'b\n');
   await rm(file('src/link'));
@@ -41,7 +41,7 @@ it('brings back changed, deleted and renamed files, modes and links, and removes
   await git(worktree.path, 'add', '--all');
   await git(worktree.path, 'commit', '--quiet', '-m', 'by Claude');
   const head = await git(worktree.path, 'rev-parse', 'HEAD');
-  const plan = await worktrees.planRestore(worktree, { target: kept });
+  const plan = await worktrees.planRestore(worktree, { target: saved });
   expect(plan.changes.map(({ path, status }) => `${status} ${path}`).toSorted()).toEqual([
     'added odd "name" \t.txt',
     'added src/link',
@@ -50,22 +50,22 @@ it('brings back changed, deleted and renamed files, modes and links, and removes
     'modified src/run.sh',
   ]);
   expect(await read('src/a.txt')).toBe('two\n');
-  expect(await worktrees.commitsSince(worktree, `${kept}^1`)).toBe(1);
-  await worktrees.restore(worktree, { target: kept });
+  expect(await worktrees.commitsSince(worktree, `${saved}^1`)).toBe(1);
+  await worktrees.restore(worktree, { target: saved });
   expect(await read('src/a.txt')).toBe('one\n');
   expect(await read('odd "name" \t.txt')).toBe('odd\n');
   expect((await lstat(file('src/link'))).isSymbolicLink()).toBe(true);
   expect((await stat(file('src/run.sh'))).mode & 0o111).not.toBe(0);
   expect(existsSync(file('new'))).toBe(false);
   expect(await git(worktree.path, 'rev-parse', 'HEAD')).toBe(head);
-  expect((await worktrees.planRestore(worktree, { target: kept })).changes).toEqual([]);
+  expect((await worktrees.planRestore(worktree, { target: saved })).changes).toEqual([]);
 });
 
 it('touches nothing that is in no snapshot, and says so', async () => {
-  const { worktrees, worktree, file, write, read, keep, git } = await setUp();
+  const { worktrees, worktree, file, write, read, save, git } = await setUp();
   await write('data', 'a file\n');
   await write('settings.txt', 'kept\n');
-  const kept = await keep('1');
+  const saved = await save('1');
   await write('debug.log', 'ignored\n');
   await rm(file('data'));
   await write('data/build/result', 'ignored\n'); // in the way of the file
@@ -76,7 +76,7 @@ it('touches nothing that is in no snapshot, and says so', async () => {
   await truncate(file('large.bin'), 51 * 1024 * 1024);
   await write('vendor/inner/x.txt', 'x\n');
   await git(file('vendor/inner'), 'init', '--quiet');
-  const plan = await worktrees.restore(worktree, { target: kept });
+  const plan = await worktrees.restore(worktree, { target: saved });
   expect(plan.changes.map(({ path }) => path)).toEqual(['.gitignore']);
   expect(plan.blocked).toEqual([
     { path: 'data', reason: 'in-the-way' },
@@ -93,14 +93,14 @@ it('touches nothing that is in no snapshot, and says so', async () => {
 });
 
 it('leaves alone what somebody changed since the present files were kept, and follows no link out of the worktree', async () => {
-  const { folder, worktrees, worktree, file, write, read, keep } = await setUp();
+  const { folder, worktrees, worktree, file, write, read, save } = await setUp();
   await write('a.txt', 'one\n');
   await write('dir/x.txt', 'one\n');
-  const target = await keep('1');
+  const target = await save('1');
   await write('a.txt', 'two\n');
   await write('b.txt', 'two\n');
   await rm(file('dir'), { recursive: true });
-  const kept = await keep('before');
+  const kept = await save('before');
   await write('a.txt', 'by a person\n');
   await mkdir(join(folder, 'outside'));
   await writeFile(join(folder, 'outside', 'x.txt'), 'not ours\n');
@@ -118,9 +118,9 @@ it('leaves alone what somebody changed since the present files were kept, and fo
 });
 
 it('drops the refs of a stage and no others', async () => {
-  const { worktrees, worktree, project, write, keep, git } = await setUp();
+  const { worktrees, worktree, project, write, save, git } = await setUp();
   await write('a.txt', 'one\n');
-  const first = await keep('2026-01-01T10:00:00.000Z');
+  const first = await save('2026-01-01T10:00:00.000Z');
   await worktrees.pinTurn(project, stageId('STAGE-10'), 'fork', first);
   const refs = async () =>
     (await git(project.path, 'for-each-ref', '--format=%(refname)', 'refs/callboard')).split('\n');
@@ -133,12 +133,12 @@ it('drops the refs of a stage and no others', async () => {
 });
 
 it('leaves files that the rules of that moment ignore: no snapshot with those rules could have them', async () => {
-  const { worktrees, worktree, file, write, read, keep, git } = await setUp();
-  const before = await keep('1');
+  const { worktrees, worktree, file, write, read, save, git } = await setUp();
+  const before = await save('1');
   await write('out/.gitignore', '*\n!.gitignore\n');
   await write('out/deep/"result".bin', 'precious\n');
   await write('new.txt', 'new\n');
-  const present = await keep('2');
+  const present = await save('2');
   const back = await worktrees.restore(worktree, { target: before });
   expect(back.changes.map(({ path }) => path).toSorted()).toEqual(['new.txt', 'out/.gitignore']);
   // Untracked now, and in no snapshot: the way forward must not take it for a new file.

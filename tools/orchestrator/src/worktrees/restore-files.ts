@@ -1,7 +1,7 @@
 import { lstat, mkdir, mkdtemp, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { NotKept, RewindBlocked, Worktree } from '@callboard/contract';
+import type { NotSaved, RewindBlocked, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
 import { describeWorktree } from './describe-worktree.ts';
 import type { Git } from './git/git.ts';
@@ -17,7 +17,7 @@ export interface RestorePlan {
   /** What differs and stays as it is. */
   blocked: RewindBlocked[];
   /** What is in no snapshot of the present files. */
-  notKept: NotKept[];
+  notKept: NotSaved[];
 }
 
 export interface RestoreOrder {
@@ -58,7 +58,7 @@ export async function planRestore(git: Git, worktree: Worktree, { target, kept }
       notKept.push({ path: change.path, reason: 'ignored', bytes: null });
       continue;
     }
-    const reason = await whyBlocked(change, facts);
+    const reason = await blockedReason(change, facts);
     if (reason === null) changes.push(change);
     else blocked.push({ path: change.path, reason });
   }
@@ -176,7 +176,7 @@ interface Facts {
   going: ReadonlySet<string>;
 }
 
-async function whyBlocked(
+async function blockedReason(
   { path, status, oldMode, newMode }: TreeChange,
   facts: Facts,
 ): Promise<RewindBlocked['reason'] | null> {

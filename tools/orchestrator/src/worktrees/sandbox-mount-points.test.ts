@@ -41,7 +41,7 @@ it('leaves mount points of a sandbox out of diffs, counts, suggestions and snaps
 
 it('removes a worktree in which a killed sandbox left only mount points', async () => {
   const { project, worktrees, worktree, isThere } = await setUp();
-  const order = { buildFolders: 'delete' as const, keep: async () => null, mayBegin: async () => undefined };
+  const order = { buildFolders: 'delete' as const, save: async () => null, mayBegin: async () => undefined };
   expect((await worktrees.planRemoval(project, worktree)).left).toBeNull();
   expect((await worktrees.remove(project, worktree, order)).left).toBeNull();
   expect(await isThere(worktree.path)).toBe(false);

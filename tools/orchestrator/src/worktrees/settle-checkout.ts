@@ -65,9 +65,9 @@ export async function settleCheckout(git: Git, checkout: string, move: CheckoutM
 /** Removes the locks that the killed git of a move has left. Another git could take none of them before. */
 async function removeLocks(git: Git, checkout: string, { into, since }: CheckoutMove): Promise<void> {
   for (const name of ['index', 'HEAD', 'ORIG_HEAD', `refs/heads/${into}`, 'packed-refs']) {
-    const told = await git.try(checkout, ['rev-parse', '--git-path', `${name}.lock`]);
-    if (told.failed) continue;
-    const lock = resolve(checkout, told.stdout.trim());
+    const reported = await git.try(checkout, ['rev-parse', '--git-path', `${name}.lock`]);
+    if (reported.failed) continue;
+    const lock = resolve(checkout, reported.stdout.trim());
     const info = await stat(lock).catch(() => null);
     if (info === null) continue;
     // File systems keep coarser times than the clock.
@@ -131,8 +131,8 @@ interface Entry {
 
 /** Lists what two commits have differently. */
 async function differing(git: Git, checkout: string, from: string, to: string): Promise<Entry[]> {
-  const told = await git.must(checkout, ['diff-tree', '-r', '-z', '--no-renames', from, to], NO_REPLACEMENTS);
-  const fields = told.split('\0');
+  const reported = await git.must(checkout, ['diff-tree', '-r', '-z', '--no-renames', from, to], NO_REPLACEMENTS);
+  const fields = reported.split('\0');
   const entries: Entry[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [one = '', other = '', id = '', otherId = ''] = (fields[at] ?? '').replace(/^:/, '').split(' ');
@@ -167,8 +167,8 @@ async function changedAgainst(
   const own = { ...NO_REPLACEMENTS, ...env };
   await git.must(checkout, ['read-tree', '--reset', commit], own);
   await git.try(checkout, ['update-index', '-q', '--really-refresh'], own); // exits with 1 if something has changed
-  const told = await git.must(checkout, ['diff-files', '--name-only', '-z'], own);
-  return new Set(told.split('\0'));
+  const reported = await git.must(checkout, ['diff-files', '--name-only', '-z'], own);
+  return new Set(reported.split('\0'));
 }
 
 /**
@@ -269,8 +269,8 @@ async function restoreIndex(
 
 /** Returns the paths that a sparse checkout leaves out. */
 async function skippedPaths(git: Git, checkout: string): Promise<ReadonlySet<string>> {
-  const told = await git.try(checkout, ['ls-files', '-v', '-z']);
-  const lines = told.stdout.split('\0').filter((line) => line.toUpperCase().startsWith('S '));
+  const reported = await git.try(checkout, ['ls-files', '-v', '-z']);
+  const lines = reported.stdout.split('\0').filter((line) => line.toUpperCase().startsWith('S '));
   const paths = lines.map((line) => line.slice(2));
   const there = await Promise.all(paths.map((path) => isFile(checkout, path)));
   return new Set(paths.filter((_path, at) => there[at] === false));

@@ -48,7 +48,7 @@ export async function prepareSigning(
   const limit = Number((await git.try(folder, ['config', '--type=int', '--get', TIME_LIMIT])).stdout.trim());
   const seconds = limit > 0 ? limit : DEFAULT_SECONDS;
   const own = await mkdtemp(join(tmpdir(), 'callboard-signing-'));
-  const [script, words, status] = ['signer', 'words', 'status'].map((name) => join(own, name)) as [
+  const [script, text, status] = ['signer', 'words', 'status'].map((name) => join(own, name)) as [
     string,
     string,
     string,
@@ -56,8 +56,8 @@ export async function prepareSigning(
   const call = program.startsWith('~/') ? `"$HOME"/${quoted(program.slice(2))}` : quoted(program);
   const lines = [
     '#!/bin/sh',
-    `: > ${quoted(words)}`,
-    `{ { ${call} "$@" 2>&1 >&3 3>&-; echo $? > ${quoted(status)}; } | tee -a ${quoted(words)} >&2; } 3>&1`,
+    `: > ${quoted(text)}`,
+    `{ { ${call} "$@" 2>&1 >&3 3>&-; echo $? > ${quoted(status)}; } | tee -a ${quoted(text)} >&2; } 3>&1`,
     `exit "$(cat ${quoted(status)})"`,
   ];
   await writeFile(script, `${lines.join('\n')}\n`);
@@ -67,7 +67,7 @@ export async function prepareSigning(
     env: { [MARKER]: own },
     timeoutMs: seconds * 1_000,
     async explain({ wasKilled }) {
-      const said = await readFile(words, 'utf8').catch(() => null);
+      const said = await readFile(text, 'utf8').catch(() => null);
       if (said === null) return null;
       const hasEnded = (await readFile(status, 'utf8').catch(() => '')) !== '';
       await endMarked(`${MARKER}=${own}`);

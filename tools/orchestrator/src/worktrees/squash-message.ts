@@ -23,8 +23,8 @@ export async function draftSquashMessage(git: Git, folder: string, squashed: Squ
   const not = since === null ? [] : [`^${since}`];
   const which = ['rev-list', '--reverse', '--topo-order', '--no-merges', '--encoding=UTF-8'];
   const range = [`${previous}..${head}`, ...not];
-  const told = await git.must(folder, [...which, '--format=%x00%B%x00%s', ...range], NO_REPLACEMENTS);
-  const [, ...parts] = told.split('\0');
+  const reported = await git.must(folder, [...which, '--format=%x00%B%x00%s', ...range], NO_REPLACEMENTS);
+  const [, ...parts] = reported.split('\0');
   const commits: { message: string; subject: string }[] = [];
   for (let at = 0; at < parts.length; at += 2)
     commits.push({ message: (parts[at] ?? '').trim(), subject: (parts[at + 1] ?? '').split('\n')[0] ?? '' });

@@ -1,6 +1,6 @@
 import { lstat, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { KeptFile, NotKept, Project, Worktree } from '@callboard/contract';
+import type { NotSaved, Project, SavedFile, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
@@ -9,7 +9,7 @@ import { nestedRepositories } from './git/command-line.ts';
 import type { Git } from './git/git.ts';
 import { gitFailure } from './git/git-cause.ts';
 import { ignoredFiles, sizeOf } from './ignored-files.ts';
-import { earlierCommits, type KeepOrder, type KeptWorktree, keepWorktree, leftOutOf } from './keep-worktree.ts';
+import { earlierCommits, leftOutOf, type SavedWorktree, type SaveOrder, saveWorktree } from './keep-worktree.ts';
 import { isIn } from './recorded-merges.ts';
 import { stays, stuckReason } from './remove-worktree.ts';
 import { takeSnapshot } from './snapshot.ts';
@@ -17,7 +17,7 @@ import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
 import { removeIncomplete, worktreeStatus } from './worktree-list.ts';
 
 /** A worktree, and the repository that it belongs to. */
-export interface WorktreePlace {
+export interface WorktreeLocation {
   repository: string;
   path: string;
 }
@@ -37,13 +37,13 @@ export interface OpenWork {
 /** What a worktree has beside what a commit of its files can keep. */
 export interface FilesBeside {
   /** Ignored files, files above 50 MB and nested repositories. */
-  files: KeptFile[];
+  files: SavedFile[];
   /** Dependency and build folders, which a tool can recreate. */
-  buildFolders: KeptFile[];
+  buildFolders: SavedFile[];
 }
 
 /** Where the files of a kept worktree go. */
-export interface PutBackOrder extends WorktreePlace {
+export interface PutBackOrder extends WorktreeLocation {
   commit: string;
   /** The branch of a new worktree. */
   branch: string;
@@ -52,25 +52,25 @@ export interface PutBackOrder extends WorktreePlace {
 }
 
 /** Takes a worktree away without losing what is in it, and puts it back. */
-export interface TakingAway {
+export interface WorktreeRemoval {
   /**
    * Keeps the files of a worktree, tracked and untracked ones, as a commit on a ref of its repository, without touching the
    * worktree, its index or its branch. Resolves when both are on the disk.
    * @throws OperationalError `worktree_failed`; the ref is as it was then
    */
-  keep(worktree: Pick<Worktree, 'path'>, order: KeepOrder): Promise<KeptWorktree>;
+  save(worktree: Pick<Worktree, 'path'>, order: SaveOrder): Promise<SavedWorktree>;
   /** Returns what `keep` would leave out now. Stores nothing. @throws OperationalError `worktree_failed` */
-  leftOut(worktree: Pick<Worktree, 'path'>): Promise<NotKept[]>;
+  leftOut(worktree: Pick<Worktree, 'path'>): Promise<NotSaved[]>;
   /** Returns why the worktree has to stay where it is, for people; null if it may be taken away. @throws OperationalError `worktree_failed` */
-  reasonToStay(checkout: WorktreePlace): Promise<string | null>;
+  stayReason(checkout: WorktreeLocation): Promise<string | null>;
   /** @throws OperationalError `worktree_failed` */
-  openWork(checkout: WorktreePlace): Promise<OpenWork>;
+  openWork(checkout: WorktreeLocation): Promise<OpenWork>;
   /** Unchanged copies that Callboard made do not count. @throws OperationalError `worktree_failed`; a system error */
   filesBeside(project: Project, path: string): Promise<FilesBeside>;
   /** Makes git forget a worktree whose folder is gone; its branch stays. @throws OperationalError `worktree_failed` */
-  forget(checkout: WorktreePlace): Promise<void>;
+  forget(checkout: WorktreeLocation): Promise<void>;
   /** Removes a ref if it still points at the commit. A repository or ref that is gone is no error. @throws OperationalError `worktree_failed` */
-  dropKept(repository: string, ref: string, commit: string): Promise<void>;
+  dropSaved(repository: string, ref: string, commit: string): Promise<void>;
   /** Returns the commit of a ref; null if there is none. */
   commitOf(repository: string, ref: string): Promise<string | null>;
   /**
@@ -83,10 +83,10 @@ export interface TakingAway {
 }
 
 /** @param makings git fails if it makes two worktrees of a repository at once */
-export const takingAway = (git: Git, makings: KeyedMutex): TakingAway => ({
-  keep: ({ path }, order) => keepWorktree(git, path, { ...order, listsIgnored: true }),
+export const worktreeRemoval = (git: Git, makings: KeyedMutex): WorktreeRemoval => ({
+  save: ({ path }, order) => saveWorktree(git, path, { ...order, listsIgnored: true }),
   leftOut: ({ path }) => leftOutOf(git, path),
-  reasonToStay: (checkout) => reasonToStay(git, checkout),
+  stayReason: (checkout) => stayReason(git, checkout),
   openWork: (checkout) => openWork(git, checkout),
   filesBeside: (project, path) => filesBeside(git, project, path),
   forget: ({ repository, path }) =>
@@ -95,7 +95,7 @@ export const takingAway = (git: Git, makings: KeyedMutex): TakingAway => ({
       if ((await worktreeStatus(git, repository, path)) === 'unknown') return;
       await git.must(repository, ['worktree', 'remove', '--force', path]);
     }),
-  async dropKept(repository, ref, commit) {
+  async dropSaved(repository, ref, commit) {
     if (!(await pathExists(repository)) || (await commitOf(git, repository, ref)) !== commit) return;
     await git.must(repository, ['update-ref', '-d', ref, commit]);
   },
@@ -109,7 +109,7 @@ async function commitOf(git: Git, repository: string, ref: string): Promise<stri
   return failed ? null : stdout.trim();
 }
 
-async function reasonToStay(git: Git, { repository, path }: WorktreePlace): Promise<string | null> {
+async function stayReason(git: Git, { repository, path }: WorktreeLocation): Promise<string | null> {
   const stuck = await stuckReason(git, { path: repository }, { path });
   if (stuck !== null || !(await pathExists(path))) return stuck;
   const submodules = await initializedSubmodules(git, path);
@@ -128,7 +128,7 @@ async function reasonToStay(git: Git, { repository, path }: WorktreePlace): Prom
     : `${stays(path)} there are commits in ${unpushed.join(', ')} that no remote has.`;
 }
 
-async function openWork(git: Git, { repository, path }: WorktreePlace): Promise<OpenWork> {
+async function openWork(git: Git, { repository, path }: WorktreeLocation): Promise<OpenWork> {
   const head = await git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']);
   const on = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   const isMerged = await isIn(git, repository, head, 'HEAD');
@@ -141,7 +141,7 @@ async function openWork(git: Git, { repository, path }: WorktreePlace): Promise<
 async function filesBeside(git: Git, project: Project, path: string): Promise<FilesBeside> {
   const { files, buildFolders } = await ignoredFiles(git, project, path);
   const submodules = nestedRepositories(await git.must(path, ['ls-files', '--stage', '-z']));
-  const beside: KeptFile[] = [];
+  const beside: SavedFile[] = [];
   for (const { path: name, reason, bytes } of await leftOutOf(git, path)) {
     if (reason === 'too-large') beside.push({ path: name, bytes: bytes ?? 0 });
     if (reason === 'nested-repository' && !submodules.has(name))

@@ -3,7 +3,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { Git } from './git/git.ts';
 import { NO_REPLACEMENTS } from './git/no-replacements.ts';
 import { requireNoOtherGit } from './git/other-git.ts';
-import { reasonAgainstMove } from './in-the-way.ts';
+import { moveProblem } from './in-the-way.ts';
 import { changedFiles, namedFiles } from './merge-plan.ts';
 import { isIn } from './recorded-merges.ts';
 import { settleCheckout } from './settle-checkout.ts';
@@ -13,7 +13,7 @@ import { settleCheckout } from './settle-checkout.ts';
  * and the main checkout has no changes that could be lost.
  * @throws OperationalError `worktree_failed`
  */
-export async function reasonAgainstUndo(git: Git, project: Project, merge: StageMerge): Promise<string | null> {
+export async function undoProblem(git: Git, project: Project, merge: StageMerge): Promise<string | null> {
   const { into, commit, previous } = merge;
   if (previous === null) return null; // Callboard moved nothing
   const { path } = project;
@@ -30,7 +30,7 @@ export async function reasonAgainstUndo(git: Git, project: Project, merge: Stage
   if (pushed !== '') return `${commit.slice(0, 7)} was pushed (${pushed.split('\n')[0]}).`;
   const changed = await changedFiles(git, path);
   if (changed.length > 0) return `The main checkout at ${path} has uncommitted changes (${namedFiles(changed)}).`;
-  return reasonAgainstMove(git, path, commit, previous);
+  return moveProblem(git, path, commit, previous);
 }
 
 /**
@@ -44,7 +44,7 @@ export async function undoMerge(
   merge: StageMerge,
   marker: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const reason = await reasonAgainstUndo(git, project, merge);
+  const reason = await undoProblem(git, project, merge);
   if (reason !== null) throw new Rejection('undo_refused', `${reason} The merge was not undone.`);
   const { commit, previous, into } = merge;
   if (previous === null) return;

@@ -97,15 +97,15 @@ describe('the worktree of a stage', () => {
     await commit(path, 'kept.txt', 'of before');
     await git(path, 'switch', '--quiet', 'main');
     await commit(path, 'other.txt', 'meanwhile');
-    const told: string[] = [];
-    const worktree = await worktrees.ensure(project, STAGE, null, { tell: (notice) => told.push(notice) });
+    const reported: string[] = [];
+    const worktree = await worktrees.ensure(project, STAGE, null, { notify: (notice) => reported.push(notice) });
     expect(worktree).toEqual({
       path: join(dataDir, 'worktrees', 'shop', 'STAGE-1-2'),
       branch: 'callboard/STAGE-1-2',
       base: await git(path, 'rev-parse', 'main'),
     });
     await expect(access(join(worktree.path, 'kept.txt'))).rejects.toThrow();
-    expect(told).toEqual([expect.stringContaining('callboard/STAGE-1-2')]);
+    expect(reported).toEqual([expect.stringContaining('callboard/STAGE-1-2')]);
     expect(await worktrees.ensure(project, STAGE, worktree)).toEqual(worktree);
   });
 
@@ -125,11 +125,11 @@ describe('the worktree of a stage', () => {
     const { worktrees, project, folder, env, git } = await setUp();
     const others = createWorktrees({ dataDir: join(folder, 'other'), env });
     const first = await others.ensure(project, STAGE, null);
-    const told: string[] = [];
-    const second = await worktrees.ensure(project, STAGE, null, { tell: (notice) => told.push(notice) });
+    const reported: string[] = [];
+    const second = await worktrees.ensure(project, STAGE, null, { notify: (notice) => reported.push(notice) });
     expect([first.branch, second.branch]).toEqual(['callboard/STAGE-1', 'callboard/STAGE-1-2']);
     expect(await git(second.path, 'branch', '--show-current')).toBe('callboard/STAGE-1-2');
-    expect(told).toEqual([expect.stringContaining('belongs to something else')]);
+    expect(reported).toEqual([expect.stringContaining('belongs to something else')]);
     const third = createWorktrees({ dataDir: join(folder, 'third'), env });
     expect((await third.ensure(project, STAGE, null)).branch).toBe('callboard/STAGE-1-3');
     expect(await worktrees.ensure(project, STAGE, second)).toEqual(second);
@@ -147,21 +147,23 @@ describe('the worktree of a stage', () => {
     await git(path, 'worktree', 'remove', first.path);
     await git(path, 'branch', '--quiet', '-D', first.branch);
     await commit(path, 'other.txt', 'meanwhile');
-    const told: string[] = [];
+    const reported: string[] = [];
     const cleanedUp = { ...first, isCleanedUp: true };
-    const again = await worktrees.ensure(project, STAGE, cleanedUp, { tell: (notice) => told.push(notice) });
+    const again = await worktrees.ensure(project, STAGE, cleanedUp, { notify: (notice) => reported.push(notice) });
     expect(again).toEqual({ ...first, base: await git(path, 'rev-parse', 'HEAD') });
-    expect(told).toEqual([expect.stringContaining('current commit')]);
+    expect(reported).toEqual([expect.stringContaining('current commit')]);
   });
 
   it('is created despite a failing post-checkout hook, and says so each time', async () => {
     const { worktrees, project, path, git } = await setUp();
     await failingHook(path, 'post-checkout');
     for (const id of ['STAGE-1', 'STAGE-2']) {
-      const told: string[] = [];
-      const worktree = await worktrees.ensure(project, stageId(id), null, { tell: (notice) => told.push(notice) });
+      const reported: string[] = [];
+      const worktree = await worktrees.ensure(project, stageId(id), null, {
+        notify: (notice) => reported.push(notice),
+      });
       expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
-      expect(told).toEqual([expect.stringContaining('the hook says no')]);
+      expect(reported).toEqual([expect.stringContaining('the hook says no')]);
     }
   });
 

@@ -33,10 +33,10 @@ import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { afterOtherGit } from './git/other-git.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
-import { type KeptTurns, keptTurns } from './kept-turns.ts';
-import { type LeftByStart, leftByStart } from './left-by-start.ts';
+import { type TurnSnapshots, turnSnapshots } from './kept-turns.ts';
+import { type AbandonedWorktrees, findAbandonedWorktrees } from './left-by-start.ts';
 import { type Merged, type MergeOrder, mergeInto, requireMergeable, settleMerge } from './merge.ts';
-import { type BaseWish, knownBase, newestBase } from './newest-base.ts';
+import { type BaseRequest, knownBase, newestBase } from './newest-base.ts';
 import { type Publishing, publishing } from './publishing.ts';
 import { type InPlace, inPlace } from './remake-worktree.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
@@ -51,13 +51,13 @@ import {
 import { folderTree, headTree } from './repository-tree.ts';
 import { removeConfigLock, removePlaceholders } from './sandbox-mount-points.ts';
 import { branchesOf, requireStartPoint, type StartPoint } from './start-point.ts';
-import { type TakingAway, takingAway } from './taking-away.ts';
+import { type WorktreeRemoval, worktreeRemoval } from './taking-away.ts';
 import { settleUndo, undoMerge } from './undo-merge.ts';
 
 export type { Merged } from './merge.ts';
 export type { RestorePlan } from './restore-files.ts';
 
-export interface WorktreesParts {
+export interface WorktreesDeps {
   dataDir: string;
   /** The user's environment, for git. */
   env: Record<string, string>;
@@ -69,11 +69,18 @@ export interface EnsureOptions {
   /** Where the branch of a new worktree begins, and its name. */
   start?: StartPoint;
   /** Receives notices for people about a new worktree. */
-  tell?: (notice: string) => void;
+  notify?: (notice: string) => void;
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
-export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns, LeftByStart, OffBranch, InPlace {
+export interface Worktrees
+  extends Publishing,
+    Checkouts,
+    WorktreeRemoval,
+    TurnSnapshots,
+    AbandonedWorktrees,
+    OffBranch,
+    InPlace {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -89,9 +96,9 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
    */
   ensure(project: Project, stageId: StageId, recorded: Worktree | null, options?: EnsureOptions): Promise<Worktree>;
   /** Returns the revision at which a new stage begins, after a fetch if that is wished. @throws OperationalError `fetch_failed` */
-  newestBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
+  newestBase(project: Pick<Project, 'path'>, wish: BaseRequest): Promise<string | null>;
   /** As `newestBase`, by what was fetched last. */
-  knownBase(project: Pick<Project, 'path'>, wish: BaseWish): Promise<string | null>;
+  knownBase(project: Pick<Project, 'path'>, wish: BaseRequest): Promise<string | null>;
   /** Resolves if a stage may begin like this. @throws Rejection `unknown_base`, `bad_branch`, `branch_taken` */
   requireStartPoint(project: Pick<Project, 'path'>, start: StartPoint): Promise<void>;
   /** Lists the branches of the repository. @throws OperationalError `worktree_failed` */
@@ -180,7 +187,7 @@ export interface Worktrees extends Publishing, Checkouts, TakingAway, KeptTurns,
   remove(project: Project, worktree: Worktree, order: RemovalOrder): Promise<Removed>;
 }
 
-export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse() }: WorktreesParts): Worktrees {
+export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse() }: WorktreesDeps): Worktrees {
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const suggestFiles = createFileSuggestions(git);
   const generated = createGeneratedFiles();
@@ -192,16 +199,16 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
 
   return {
     inspect: (path) => inspectRepository(git, path),
-    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
-      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
+    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, notify = () => undefined } = {}) =>
+      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, notify })),
     knownBase: (project, wish) => knownBase(git, project, wish),
     newestBase: (project, wish) => makings(project.path, () => newestBase(git, project, wish)),
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),
     branches: (project) => branchesOf(git, project),
 
     diff(project, worktree, query, signal) {
-      const parts = { git: signal === undefined ? git : git.until(signal), generated };
-      return diffOf(parts, { worktree, checkout: project.path }, query);
+      const deps = { git: signal === undefined ? git : git.until(signal), generated };
+      return diffOf(deps, { worktree, checkout: project.path }, query);
     },
     withContents: (worktree, use) => withContents(git, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
@@ -209,9 +216,9 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     ...offBranch(git, makings),
     ...inPlace({ git, dataDir, makings }),
     ...publishing(git),
-    ...takingAway(git, makings),
-    ...keptTurns(git, generated, dataDir),
-    ...leftByStart({ git, dataDir, makings }),
+    ...worktreeRemoval(git, makings),
+    ...turnSnapshots(git, generated, dataDir),
+    ...findAbandonedWorktrees({ git, dataDir, makings }),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),

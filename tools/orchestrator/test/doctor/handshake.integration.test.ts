@@ -36,25 +36,25 @@ async function shakeHands(claude: string, limits = PATIENT, signal = new AbortCo
   }
 }
 
-let keeping: Promise<{ report: HandshakeReport; tookMs: number }> | undefined;
+let saving: Promise<{ report: HandshakeReport; tookMs: number }> | undefined;
 
 /** The report on the pinned CLI, which two tests need, and how long it took. */
-function kept() {
+function saved() {
   const shake = async () => {
     const before = performance.now();
     const report = await shakeHands(REAL_CLAUDE);
     return { report, tookMs: performance.now() - before };
   };
-  keeping ??= shake();
-  return keeping;
+  saving ??= shake();
+  return saving;
 }
 
 const verdicts = ({ checks }: HandshakeReport) => Object.fromEntries(checks.map(({ id, verdict }) => [id, verdict]));
-const whyOf = ({ checks }: HandshakeReport, id: string) => checks.find((check) => check.id === id)?.why;
+const reasonOf = ({ checks }: HandshakeReport, id: string) => checks.find((check) => check.id === id)?.why;
 
 describe('the handshake', () => {
   it('finds every promise kept by the pinned CLI', async () => {
-    const { report } = await kept();
+    const { report } = await saved();
     expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
     expect(isWhole(HandshakeReport.parse(report))).toBe(true);
     expect(report.checks).toHaveLength(20);
@@ -62,14 +62,15 @@ describe('the handshake', () => {
 
   it('tells broken promises from kept ones', { timeout: 480_000 }, async () => {
     // Wait a little longer for missing events than this machine currently needs for those that do come.
-    const stepMs = 2_500 + Math.round((await kept()).tookMs / 2);
-    const told = variants(Object.entries(LIES), 4);
-    const claude = await lyingClaude(folder, told.map(([lie]) => lie).join());
+    const stepMs = 2_500 + Math.round((await saved()).tookMs / 2);
+    const reported = variants(Object.entries(LIES), 4);
+    const claude = await lyingClaude(folder, reported.map(([lie]) => lie).join());
     const report = await shakeHands(claude, { stepMs, wholeMs: 300_000 });
-    const truths = (await kept()).report.checks.map(({ id }) => [id, 'yes']);
-    const broken = Object.assign({}, ...told.map(([, { breaks }]) => breaks));
+    const truths = (await saved()).report.checks.map(({ id }) => [id, 'yes']);
+    const broken = Object.assign({}, ...reported.map(([, { breaks }]) => breaks));
     expect(verdicts(report)).toEqual({ ...Object.fromEntries(truths), ...broken });
-    for (const [, { breaks, why = /./ }] of told) expect(whyOf(report, Object.keys(breaks)[0] ?? '')).toMatch(why);
+    for (const [, { breaks, why = /./ }] of reported)
+      expect(reasonOf(report, Object.keys(breaks)[0] ?? '')).toMatch(why);
   });
 
   it.each([
@@ -96,13 +97,13 @@ describe('the handshake', () => {
     const { initialize, ...others } = verdicts(report);
     expect(initialize).toBe('no');
     expect(new Set(Object.values(others))).toEqual(new Set(['untried']));
-    expect(whyOf(report, 'initialize')).toMatch(why);
+    expect(reasonOf(report, 'initialize')).toMatch(why);
   });
 
   it('tries nothing more once its time is up', async () => {
     const report = await shakeHands(REAL_CLAUDE, { stepMs: 60_000, wholeMs: 1 });
     expect(verdicts(report)).toMatchObject({ initialize: 'untried', end: 'untried' });
-    expect(whyOf(report, 'end')).toBe('the handshake ran out of time');
+    expect(reasonOf(report, 'end')).toBe('the handshake ran out of time');
   });
 
   it('can be aborted in the middle', async () => {

@@ -18,9 +18,9 @@ const isThere = (path: string) =>
   );
 
 /** Allows the stage's requests one after another; each must contain its text in the input. */
-async function allowAsked({ client }: Kit, stageId: string, words: string): Promise<void> {
+async function allowAsked({ client }: Kit, stageId: string, text: string): Promise<void> {
   const isIt = (request: { stageId: string; input: unknown }) =>
-    request.stageId === stageId && JSON.stringify(request.input).includes(words);
+    request.stageId === stageId && JSON.stringify(request.input).includes(text);
   const { requestId } = await client.event('approval-requested', isIt);
   await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
 }
@@ -55,8 +55,8 @@ it('raises an alarm when a script answers a request, and runs nothing further un
   await expect(client.command('acknowledge_alarm', { stageId })).rejects.toMatchObject({ code: 'no_alarm' });
   await client.command('release_queue', { stageId });
   await client.state(stageId, 'idle');
-  const told = (await client.transcript(stageId)).filter(({ kind }) => kind === 'user');
-  expect(told.at(-1)).toMatchObject({ text: message });
+  const reported = (await client.transcript(stageId)).filter(({ kind }) => kind === 'user');
+  expect(reported.at(-1)).toMatchObject({ text: message });
   const acknowledged = { code: 'alarm-acknowledged', text: expect.stringContaining('Ada') };
   expect(await client.transcript(stageId)).toContainEqual(expect.objectContaining(acknowledged));
   expect(await isThere(join(await worktreeOf(kit, stageId), 'one'))).toBe(true);

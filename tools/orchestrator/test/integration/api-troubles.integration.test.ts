@@ -2,7 +2,7 @@ import { named, prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
-const TROUBLES = [
+const STORAGE_ERRORS = [
   ['a refused login', { error: { status: 401, times: 1 } }, /rejected the login \(401\).*attempt 1/],
   [
     'a rate limit',
@@ -16,16 +16,16 @@ it('reports that Claude Code retries after a refused login, a rate limit and no 
   const { client, startStage } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ text: 'Here I am.' }] }));
   await client.state(stageId, 'idle');
-  for (const [what, trouble, words] of TROUBLES) {
+  for (const [what, storageError, text] of STORAGE_ERRORS) {
     const before = (await client.transcript(stageId)).length;
-    const script = prompt({ steps: [{ text: `Here after ${what}.`, ...trouble }] });
+    const script = prompt({ steps: [{ text: `Here after ${what}.`, ...storageError }] });
     await client.command('send_message', { stageId, message: script });
-    const news = async () => (await client.transcript(stageId)).slice(before);
-    await expect.poll(async () => (await news()).map(({ kind }) => kind)).toContain('turn-end');
-    expect(await news()).toContainEqual(
-      expect.objectContaining({ kind: 'notice', code: 'api-retry', text: expect.stringMatching(words) }),
+    const updates = async () => (await client.transcript(stageId)).slice(before);
+    await expect.poll(async () => (await updates()).map(({ kind }) => kind)).toContain('turn-end');
+    expect(await updates()).toContainEqual(
+      expect.objectContaining({ kind: 'notice', code: 'api-retry', text: expect.stringMatching(text) }),
     );
-    expect(await news()).toContainEqual(expect.objectContaining({ kind: 'text', text: `Here after ${what}.` }));
+    expect(await updates()).toContainEqual(expect.objectContaining({ kind: 'text', text: `Here after ${what}.` }));
   }
 });
 

@@ -84,20 +84,20 @@ it('keeps three parallel requests in each of two stages apart', async () => {
   const { client, startStage, folder, model } = await createKit();
   const outside = join(folder, 'outside');
   await mkdir(outside);
-  const stages: { stageId: string; words: string[] }[] = [];
+  const stages: { stageId: string; text: string[] }[] = [];
   for (const stage of ['a', 'b']) {
-    const words = [1, 2, 3].map((n) => `${stage}${n}-content`);
+    const text = [1, 2, 3].map((n) => `${stage}${n}-content`);
     const tools = await Promise.all(
-      words.map(async (word) => {
+      text.map(async (word) => {
         await writeFile(join(outside, word), word);
         return { name: 'Read', input: { file_path: join(outside, word) } };
       }),
     );
-    stages.push({ stageId: await startStage(prompt({ steps: [{ tools }, { text: `${stage} done.` }] })), words });
+    stages.push({ stageId: await startStage(prompt({ steps: [{ tools }, { text: `${stage} done.` }] })), text });
   }
   const allSix = async () => {
-    for (const { stageId, words } of stages) {
-      for (const word of words) {
+    for (const { stageId, text } of stages) {
+      for (const word of text) {
         await client.event(
           'approval-requested',
           (r) => r.stageId === stageId && r.input.file_path === join(outside, word),
@@ -134,10 +134,10 @@ it('keeps three parallel requests in each of two stages apart', async () => {
   for (const [index, request] of mixed.entries()) {
     const path = String(request.input.file_path);
     const word = path.slice(outside.length + 1);
-    const told = (await client.transcript(request.stageId)).find(
+    const reported = (await client.transcript(request.stageId)).find(
       (entry) => entry.kind === 'tool-result' && entry.toolUseId === request.toolUseId,
     );
-    expect(told).toMatchObject(
+    expect(reported).toMatchObject(
       index % 2 === 0
         ? { isError: false, text: expect.stringContaining(word) }
         : { isError: true, text: `not ${path}` },

@@ -77,8 +77,10 @@ needs(bubblewrap, socat)('reaches nothing from a session in the sandbox, and lea
   expect(kit.connections()).toBe(0);
   const { session } = await kit.client.command('get_session', { stageId });
   expect(session).toMatchObject({ alarm: null, mode: 'default', isolation: { level: 'prevented' } });
-  const told = (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
-  expect(told).toEqual([]);
+  const reported = (await kit.client.transcript(stageId)).flatMap((entry) =>
+    entry.kind === 'notice' ? [entry.code] : [],
+  );
+  expect(reported).toEqual([]);
   expect(await git(targets.worktree, 'log', '-1', '--format=%s')).toBe('Work'); // the sandbox allows committing, which is the stage's task
 });
 

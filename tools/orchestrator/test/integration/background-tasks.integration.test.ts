@@ -138,7 +138,7 @@ itAll('reports the state of MCP servers, and reconnects a failed one', async () 
   const connected = { name, state: 'connected', error: null, tools: 2 };
   expect((await reconnect(name)).servers).toContainEqual({ ...connected, scope: 'project' });
   await client.event('session-updated', ({ mcpServers }) =>
-    mcpServers.some((told) => told.name === name && told.state === 'connected'),
+    mcpServers.some((reported) => reported.name === name && reported.state === 'connected'),
   );
 });
 
@@ -210,7 +210,10 @@ it('lets check, next phase, merge and the end of a stage wait for a background c
   expect((await client.command('get_phases', of)).phases).toMatchObject([{ phase: 'Build', endedAt: null }]);
 
   await writeFile(join(stage.worktree?.path ?? '', 'go'), '');
-  await client.event('stage-updated', (told) => told.stage.id === stageId && told.stage.completedAt !== null);
+  await client.event(
+    'stage-updated',
+    (reported) => reported.stage.id === stageId && reported.stage.completedAt !== null,
+  );
   const { phases } = await client.command('get_phases', of);
   expect(phases).toMatchObject([{ phase: 'Build' }, { phase: 'Finish', result: 'Finished.' }]);
   expect(phases[1]?.prompt).toContain(`The verdict: ${phases[0]?.result}`);

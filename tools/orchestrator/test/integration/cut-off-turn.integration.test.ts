@@ -18,7 +18,7 @@ async function killClaude(kit: Kit, stageId: string): Promise<void> {
 }
 
 /** How often the newest request to the model contains the text. */
-const timesTold = ({ model }: Kit, text: string): number =>
+const notifyCount = ({ model }: Kit, text: string): number =>
   JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
 
 /** Removes a message and everything after it from the conversation, as a kill does that comes before they are written. */
@@ -42,7 +42,7 @@ it('tells Claude once about a message that was folded into a turn whose process 
   await killClaude(kit, stageId);
   await client.command('start_stage', { stageId });
   await expect.poll(() => texts(kit, stageId)).toEqual(['Done.']);
-  expect(timesTold(kit, '<by the way>')).toBe(1);
+  expect(notifyCount(kit, '<by the way>')).toBe(1);
 });
 
 it('tells Claude once about messages that were joined into one turn whose process died', async () => {
@@ -54,7 +54,7 @@ it('tells Claude once about messages that were joined into one turn whose proces
   await steer('<one>');
   await steer(prompt({ steps: [bash('touch b'), { text: 'Second.' }] }, '<two>'));
   // Only what is there when the turn ends is joined: on a busy machine, Claude reads its input a moment later.
-  for (const words of ['<one>', '<two>']) await untilWritten(kit, stageId, words);
+  for (const text of ['<one>', '<two>']) await untilWritten(kit, stageId, text);
   model.release('go');
   await client.event('approval-requested');
   expect((await client.command('get_queue', { stageId })).queue).toEqual([]);
@@ -62,7 +62,7 @@ it('tells Claude once about messages that were joined into one turn whose proces
   await killClaude(kit, stageId);
   await client.command('start_stage', { stageId });
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.']);
-  expect([timesTold(kit, '<one>'), timesTold(kit, '<two>')]).toEqual([1, 1]);
+  expect([notifyCount(kit, '<one>'), notifyCount(kit, '<two>')]).toEqual([1, 1]);
 });
 
 it('repeats to Claude the message that its process had not written down, then sends the newer ones, one turn each', async () => {
@@ -80,11 +80,11 @@ it('repeats to Claude the message that its process had not written down, then se
   await killClaude(kit, stageId);
   await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Third.' }] }, '<next>') });
   const again = await client.event('approval-requested', ({ requestId }) => requestId !== asked.requestId);
-  expect([timesTold(kit, '<lost>'), timesTold(kit, '<next>')]).toEqual([1, 0]);
+  expect([notifyCount(kit, '<lost>'), notifyCount(kit, '<next>')]).toEqual([1, 0]);
   await client.command('approve_tool', { stageId, requestId: again.requestId, decision: 'allow' });
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.', 'Third.']);
   await client.state(stageId, 'idle');
-  expect([timesTold(kit, '<lost>'), timesTold(kit, '<next>')]).toEqual([1, 1]);
+  expect([notifyCount(kit, '<lost>'), notifyCount(kit, '<next>')]).toEqual([1, 1]);
   const entries = await client.transcript(stageId);
   expect(entries.filter(({ kind }) => kind === 'turn-end')).toHaveLength(3);
   expect(entries).toContainEqual(expect.objectContaining({ kind: 'notice', code: 'told-again' }));

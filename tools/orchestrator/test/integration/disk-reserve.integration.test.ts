@@ -1,7 +1,7 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { itAll } from '../../../../test-support/it-all.ts';
-import { nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/lib/edges.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const MB = 1_000_000;
@@ -11,12 +11,12 @@ const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'M
 /** Creates a kit whose free disk space the test sets. The reply to a "now" message waits for `confirmationMs`. */
 async function createKitOnDisk() {
   const disk = { free: 500 * MB };
-  const edges = { ...nodeEdges, freeBytes: () => disk.free };
+  const platform = { ...nodePlatform, freeBytes: () => disk.free };
   const kit = await createKit({
     isEmulated: true,
-    edges,
+    platform,
     diskReserveMb: 200,
-    limits: { diskLookMs: 20, confirmationMs: 8_000 },
+    limits: { diskCheckIntervalMs: 20, confirmationMs: 8_000 },
   });
   const paused = async () => (await kit.client.command('get_board')).paused;
   return { disk, paused, ...kit, kit };

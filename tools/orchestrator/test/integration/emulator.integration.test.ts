@@ -197,12 +197,12 @@ const turns = (kit: Kit, stageId: string, n: number) => entries(kit, stageId, 't
 /** The CLI writes its transcript shortly after it asks; after a kill, anything missing from the transcript never happened for the CLI. */
 async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
   const claude = join(kit.env.HOME ?? '', '.claude');
-  const holds = async () => {
+  const pauses = async () => {
     const names = (await readdir(claude, { recursive: true })).filter((name) => name.endsWith('.jsonl'));
     const texts = await Promise.all(names.map((name) => readFile(join(claude, name), 'utf8')));
     return texts.some((text) => text.includes(toolUseId));
   };
-  await expect.poll(holds, { interval: 5 }).toBe(true);
+  await expect.poll(pauses, { interval: 5 }).toBe(true);
 }
 
 /** Everything that Callboard stored about a session, without the values that differ between any two runs of the same claude. */

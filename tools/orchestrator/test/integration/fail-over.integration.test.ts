@@ -34,7 +34,7 @@ async function askingSession(waitsFor = '*') {
   const kit = await createKit({
     isEmulated: true,
     machine: { databaseUrl: both, name: 'here' },
-    limits: { diskLookMs: 50, ...QUIET },
+    limits: { diskCheckIntervalMs: 50, ...QUIET },
   });
   const steps = [{ tools: [append('one')] }, { tools: [append('two')] }, { text: 'All finished.' }];
   const stageId = await kit.startStage(prompt({ steps }));
@@ -97,7 +97,7 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
       code: 'storage_failed',
       message: expect.stringContaining('did not happen'), // the standby takes no writes yet
     });
-    await kit.client.notices(({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')));
+    await kit.client.notices(({ warnings }) => warnings.some((text) => text.startsWith('Nothing can be stored')));
 
     await standby.promote();
     await kit.client.notices(({ warnings }) => warnings.length === 0);

@@ -7,12 +7,18 @@ import { agreeToHook } from '../support/agreed-hook.ts';
 import { said, setUpReview as setUp } from '../support/review.ts';
 
 it('says what a merge would bring in, merges it, and says so with the commit', async () => {
-  const { repo, path, commit, look, complete, head, stageId, client } = await setUp();
-  expect((await look()).plan).toMatchObject({ into: 'main', commits: 0, files: 0, uncommittedCount: 0, refusal: null });
+  const { repo, path, commit, check, complete, head, stageId, client } = await setUp();
+  expect((await check()).plan).toMatchObject({
+    into: 'main',
+    commits: 0,
+    files: 0,
+    uncommittedCount: 0,
+    refusal: null,
+  });
   await commit('a.txt');
   await commit('b.txt');
   const before = await head();
-  const { plan, undo } = await look();
+  const { plan, undo } = await check();
   expect(undo).toBeNull();
   expect(plan).toMatchObject({ branch: `callboard/${stageId}`, into: 'main', commits: 2, files: 2, conflicts: [] });
   const { stage } = await complete({ merge: true, head: plan?.head, tree: plan?.tree });
@@ -21,19 +27,19 @@ it('says what a merge would bring in, merges it, and says so with the commit', a
     column: 'done',
     merged: { commit: commitId, into: 'main', head: await head(path), previous: before, commits: 2, files: 2 },
   });
-  expect((await look()).undo).toEqual({ refusal: null });
+  expect((await check()).undo).toEqual({ refusal: null });
   const notice = (await client.transcript(stageId)).find((entry) => entry.kind === 'notice' && entry.code === 'merged');
   expect(notice).toMatchObject({ text: expect.stringContaining(`into main: ${commitId.slice(0, 7)}.`) });
   expect(await readFile(join(repo, 'b.txt'), 'utf8')).toBe('work\n');
 });
 
 it('takes uncommitted work along with the person’s message, exactly as it was shown', async () => {
-  const { repo, path, look, complete, seen, head, status } = await setUp();
+  const { repo, path, check, complete, seen, head, status } = await setUp();
   await writeFile(join(path, '.gitignore'), 'secret.env\n');
   await writeFile(join(path, 'secret.env'), 'KEY=1\n');
   await writeFile(join(path, 'new file.txt'), 'new\n');
   await writeFile(join(path, 'README.md'), '# More\n');
-  const { plan } = await look();
+  const { plan } = await check();
   expect(plan).toMatchObject({ commits: 0, files: 3, uncommittedCount: 3 });
   expect(plan?.uncommitted).toContain('new file.txt');
   const shown = await seen();
@@ -74,24 +80,24 @@ itAll('commits without merging, and merges the done stage later without reopenin
 });
 
 it('refuses what cannot be merged, and changes nothing', async () => {
-  const { kit, repo, path, commit, complete, look, head, status, stage } = await setUp();
+  const { kit, repo, path, commit, complete, check, head, status, stage } = await setUp();
   await commit('README.md', '# Theirs\n');
   const before = await head();
   await writeFile(join(repo, 'README.md'), '# Mine\n');
-  expect((await look()).plan?.refusal).toContain('uncommitted changes (README.md)');
+  expect((await check()).plan?.refusal).toContain('uncommitted changes (README.md)');
   await expect(complete({ merge: true })).rejects.toMatchObject({ code: 'merge_refused' });
   expect(await readFile(join(repo, 'README.md'), 'utf8')).toBe('# Mine\n');
   await git(repo, 'checkout', '--quiet', '--', 'README.md');
 
   await git(repo, 'checkout', '--quiet', '--detach');
-  expect((await look()).plan).toMatchObject({ into: null, refusal: expect.stringContaining('not on a branch') });
+  expect((await check()).plan).toMatchObject({ into: null, refusal: expect.stringContaining('not on a branch') });
   await expect(complete({ merge: true })).rejects.toMatchObject({ code: 'merge_refused' });
   await git(repo, 'checkout', '--quiet', 'main');
   expect(await head()).toBe(before);
 
   await writeFile(join(repo, 'README.md'), '# Mine\n');
   await git(repo, 'commit', '--quiet', '-am', 'In the way');
-  expect((await look()).plan).toMatchObject({ conflicts: ['README.md'], refusal: null });
+  expect((await check()).plan).toMatchObject({ conflicts: ['README.md'], refusal: null });
   // Uncommitted work conflicts as well, and is not committed then.
   await writeFile(join(path, 'b.txt'), 'more\n');
   const order = { merge: true, commit: { message: 'More' } };
@@ -144,15 +150,15 @@ it('commits nothing on another branch than the stage’s', async () => {
 });
 
 it('merges a branch whose worktree was deleted, and says so if the branch is gone too', async () => {
-  const { repo, path, commit, complete, look, stageId } = await setUp();
+  const { repo, path, commit, complete, check, stageId } = await setUp();
   await commit();
   await complete();
   await rm(path, { recursive: true });
   await git(repo, 'worktree', 'prune');
-  expect((await look()).plan).toMatchObject({ commits: 1, uncommittedCount: 0 });
+  expect((await check()).plan).toMatchObject({ commits: 1, uncommittedCount: 0 });
   expect((await complete({ merge: true })).stage.merged).toMatchObject({ commits: 1 });
   await git(repo, 'branch', '--quiet', '-D', `callboard/${stageId}`);
-  expect((await look()).undo).toEqual({ refusal: null });
+  expect((await check()).undo).toEqual({ refusal: null });
 });
 
 itAll('says that work was merged before, if a person has merged it', async () => {
@@ -183,14 +189,14 @@ itAll('has nothing to merge in a stage without commits, and in one that never ra
 });
 
 it('takes a merge back only while that loses nothing', async () => {
-  const { kit, repo, path, commit, complete, undo, look, head, stage } = await setUp();
+  const { kit, repo, path, commit, complete, undo, check, head, stage } = await setUp();
   await commit();
   const before = await head();
   await complete({ merge: true });
   const merged = await head();
-  const refuses = async (words: string) => {
-    expect((await look()).undo?.refusal).toContain(words);
-    await expect(undo()).rejects.toMatchObject({ code: 'undo_refused', message: expect.stringContaining(words) });
+  const refuses = async (text: string) => {
+    expect((await check()).undo?.refusal).toContain(text);
+    await expect(undo()).rejects.toMatchObject({ code: 'undo_refused', message: expect.stringContaining(text) });
     expect(await head()).toBe(merged);
     expect(await stage()).toMatchObject({ column: 'done', merged: { commit: merged } });
   };
@@ -240,7 +246,7 @@ itAll('merges in another repository while one is being merged', async () => {
 it.each(['merge', 'squash', 'rebase'] as const)(
   'refuses a %s that would overwrite files which git ignores or was told to ignore, and names them',
   async (method) => {
-    const { repo, path, complete, look, head, status, undo } = await setUp();
+    const { repo, path, complete, check, head, status, undo } = await setUp();
     const commitAll = async (folder: string) => {
       await git(folder, 'add', '--all', '--force');
       await git(folder, 'commit', '--quiet', '-m', 'Work');
@@ -262,13 +268,13 @@ it.each(['merge', 'squash', 'rebase'] as const)(
     await writeFile(join(repo, 'main.txt'), 'main\n');
     await commitAll(repo);
     const before = await head();
-    const refuses = async (name: string, file: string, words: string) => {
-      expect((await look(method)).plan?.refusal).toContain(name);
+    const refuses = async (name: string, file: string, text: string) => {
+      expect((await check(method)).plan?.refusal).toContain(name);
       await expect(complete({ merge: method })).rejects.toMatchObject({
         code: 'merge_refused',
         message: expect.stringContaining(name),
       });
-      expect([await head(), await readFile(join(repo, file), 'utf8')]).toEqual([before, words]);
+      expect([await head(), await readFile(join(repo, file), 'utf8')]).toEqual([before, text]);
     };
 
     await writeFile(join(repo, '.env'), 'KEY=mine\n');
@@ -290,7 +296,7 @@ it.each(['merge', 'squash', 'rebase'] as const)(
     }
 
     await complete({ merge: method });
-    expect((await look()).undo).toEqual({ refusal: null });
+    expect((await check()).undo).toEqual({ refusal: null });
     await undo();
     expect([await head(), await readFile(join(repo, 'data', 'rows.txt'), 'utf8')]).toEqual([before, 'rows\n']);
     expect(await status()).toBe('');
@@ -298,7 +304,7 @@ it.each(['merge', 'squash', 'rebase'] as const)(
 );
 
 it('does not undo a merge over a file that git ignores', async () => {
-  const { repo, path, complete, look, undo, head } = await setUp();
+  const { repo, path, complete, check, undo, head } = await setUp();
   await writeFile(join(repo, '.gitignore'), '.env\n');
   await writeFile(join(repo, '.env'), 'KEY=shared\n');
   await git(repo, 'add', '--all', '--force');
@@ -309,7 +315,7 @@ it('does not undo a merge over a file that git ignores', async () => {
   await complete({ merge: 'squash' });
   const merged = await head();
   await writeFile(join(repo, '.env'), 'KEY=mine\n');
-  expect((await look()).undo?.refusal).toContain('.env');
+  expect((await check()).undo?.refusal).toContain('.env');
   await expect(undo()).rejects.toMatchObject({ code: 'undo_refused', message: expect.stringContaining('.env') });
   expect([await head(), await readFile(join(repo, '.env'), 'utf8')]).toEqual([merged, 'KEY=mine\n']);
   await rm(join(repo, '.env'));

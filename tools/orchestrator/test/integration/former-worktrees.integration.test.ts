@@ -91,9 +91,10 @@ describe.skipIf(postgresLack !== '')(
       await untilGone(path);
       await until('it was said', async () => (await noticesOf(desk, stageId, 'old-worktree')).length > 0);
       const [back] = await noticesOf(desk, stageId, 'machine-back');
-      const kept = /^attic is back\. .* kept as the commit ([0-9a-f]{40})\./.exec(back ?? '')?.[1] ?? expect.fail(back);
-      expect(await git(attic.repo, 'show', `${kept}:open.txt`)).toBe('open');
-      expect(await git(attic.repo, 'show', `${kept}:committed.txt`)).toBe('committed');
+      const saved =
+        /^attic is back\. .* kept as the commit ([0-9a-f]{40})\./.exec(back ?? '')?.[1] ?? expect.fail(back);
+      expect(await git(attic.repo, 'show', `${saved}:open.txt`)).toBe('open');
+      expect(await git(attic.repo, 'show', `${saved}:committed.txt`)).toBe('committed');
       expect(await noticesOf(desk, stageId, 'old-worktree')).toEqual([
         expect.stringMatching(
           /^attic has removed its old worktree of this stage because the stage was started on desk\. Its contents stay in the trash of attic until \d{4}-\d\d-\d\d: 1 uncommitted file, 1 commit that is not merged, 1 file or folder that git ignores\. /,
@@ -207,12 +208,12 @@ describe.skipIf(postgresLack !== '')(
       }
       await attic.start();
       await untilGone(join(folders, 'STAGE-1-2'));
-      const told = async (nth: number) => noticesOf(desk, ids[nth] ?? '', 'old-worktree');
-      await until('it is told', async () => (await told(0)).length > 0);
-      expect(await told(0)).toEqual([
+      const reported = async (nth: number) => noticesOf(desk, ids[nth] ?? '', 'old-worktree');
+      await until('it is told', async () => (await reported(0)).length > 0);
+      expect(await reported(0)).toEqual([
         'attic has removed its old worktree of this stage because the stage was started on desk. It had no unmerged work.',
       ]);
-      expect(await told(1)).toEqual([]);
+      expect(await reported(1)).toEqual([]);
       expect(await readFile(join(folders, 'STAGE-1', 'mine.txt'), 'utf8')).toBe('mine');
     });
 

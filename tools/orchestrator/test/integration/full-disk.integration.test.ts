@@ -1,20 +1,20 @@
 import { isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit, type Kit } from '../support/kit.ts';
-import { killProcess, livingProcess, untilAtRest } from '../support/living-process.ts';
+import { killProcess, livingProcess, untilIdle } from '../support/living-process.ts';
 import { canMount, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
-const workOnSmallDisk = (...steps: Parameters<typeof prompt>[0]['steps']) => workOnDisk(nodeEdges, ...steps);
+const workOnSmallDisk = (...steps: Parameters<typeof prompt>[0]['steps']) => workOnDisk(nodePlatform, ...steps);
 
 /** Creates a working session on its own small disk; the session continues its script when the test releases it. */
-async function workOnDisk(edges: Edges, ...steps: Parameters<typeof prompt>[0]['steps']) {
+async function workOnDisk(platform: Platform, ...steps: Parameters<typeof prompt>[0]['steps']) {
   const disk = await mountSmallDisk(16);
-  const kit = await createKit({ dataDir: disk.folder, limits: { diskLookMs: 50 }, edges });
+  const kit = await createKit({ dataDir: disk.folder, limits: { diskCheckIntervalMs: 50 }, platform });
   const [first, ...others] = steps;
   const stageId = await kit.startStage(prompt({ steps: [{ ...first, gate: 'go' }, ...others] }));
   await kit.model.waitForRequest((request) => request.kind === 'script');
@@ -52,18 +52,18 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for the lost r
   );
   const { client, model } = kit;
   // The store's own write check may still find room, so the notice may appear for a moment only.
-  const told = client.notices(
-    ({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')),
+  const reported = client.notices(
+    ({ warnings }) => warnings.some((text) => text.startsWith('Nothing can be stored')),
     { withinMs: 60_000 }, // meanwhile thousands of writes fill the disk
   );
   expect(await fillUntilRefused(disk, kit, stageId)).toMatchObject({
     code: 'storage_failed',
     message: expect.stringMatching(/did not happen: the disk of the data directory is full\. Free some space/),
   });
-  await told;
+  await reported;
   model.release('go');
   await untilWritten(kit, stageId, '"tool_use"');
-  await untilAtRest(await livingProcess(kit, stageId)); // the process prints the request unprompted; the output is lost
+  await untilIdle(await livingProcess(kit, stageId)); // the process prints the request unprompted; the output is lost
   expect((await client.command('get_pending')).pending).toEqual([]);
   await disk.free();
   const { requestId } = await client.event('approval-requested');
@@ -78,7 +78,7 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for the lost r
 
 it.runIf(canMount)('shows the gap even if no disk check saw the full disk and only a write failed', async () => {
   const { disk, kit, stageId } = await workOnDisk(
-    { ...nodeEdges, freeBytes: () => 1_000_000_000 },
+    { ...nodePlatform, freeBytes: () => 1_000_000_000 },
     { text: 'Said after.' },
   );
   await fillUntilRefused(disk, kit, stageId);
@@ -96,7 +96,7 @@ it.runIf(canMount)('asks a person to check a turn whose end was lost, and contin
   model.release('go');
   await untilWritten(kit, stageId, 'Said into nothing.');
   await untilWritten(kit, stageId, '"end_turn"');
-  await untilAtRest(await livingProcess(kit, stageId)); // the process prints the end of the turn unprompted; it is lost as well
+  await untilIdle(await livingProcess(kit, stageId)); // the process prints the end of the turn unprompted; it is lost as well
   await disk.free();
   await client.state(stageId, 'idle');
   const { stage } = await client.command('get_stage', { stageId });

@@ -52,7 +52,7 @@ it('reports what an approved command wrote into the git settings, and runs none 
 it.each(['merge', 'squash', 'rebase'] as const)(
   'refuses a %s without the signature that was asked for later',
   async (method) => {
-    const { repo, path, commit, complete, look, head } = await setUpReview();
+    const { repo, path, commit, complete, check, head } = await setUpReview();
     await commit();
     await writeFile(join(repo, 'main.txt'), 'main\n');
     await git(repo, 'add', '.');
@@ -60,7 +60,7 @@ it.each(['merge', 'squash', 'rebase'] as const)(
     const before = await head();
     await git(repo, 'config', 'commit.gpgSign', 'true');
     const refused = { code: 'merge_refused', message: expect.stringContaining('signed commits (commit.gpgSign)') };
-    expect((await look(method)).plan?.refusal).toContain('signed commits (commit.gpgSign)');
+    expect((await check(method)).plan?.refusal).toContain('signed commits (commit.gpgSign)');
     await expect(complete({ merge: method })).rejects.toMatchObject(refused);
     await writeFile(join(path, 'open.txt'), 'open\n');
     await expect(complete({ commit: { message: 'Open' } })).rejects.toMatchObject({ code: 'commit_refused' });

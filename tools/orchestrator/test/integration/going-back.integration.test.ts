@@ -33,7 +33,7 @@ it('goes back with files and conversation, also if it is killed meanwhile, undoe
   const folder = join(dataDir, 'worktrees', 'shop', 'STAGE-1');
   const at = async (name: string, of = folder) =>
     existsSync(join(of, name)) ? readFile(join(of, name), 'utf8') : null;
-  const kept = (count: number) =>
+  const saved = (count: number) =>
     until(`${count} kept turns`, async () => {
       using store = new DatabaseSync(join(dataDir, 'store.sqlite'), { readOnly: true });
       const marks = store.prepare('select at from turn_marks where stage_id = ? and commit_id is not null');
@@ -45,7 +45,7 @@ it('goes back with files and conversation, also if it is killed meanwhile, undoe
   const stageId = await kit.startStage(turn(folder, 'first', { 'a.txt': 'one\n' }), { permissionMode: 'acceptEdits' });
   expect(stageId).toBe('STAGE-1');
   await kit.client.state(stageId, 'idle');
-  await kept(1);
+  await saved(1);
   let count = 1;
   async function send(name: string, files: Record<string, string>): Promise<MessageId> {
     const message = turn(folder, name, files);
@@ -55,7 +55,7 @@ it('goes back with files and conversation, also if it is killed meanwhile, undoe
       return entries.some((entry) => entry.kind === 'text' && entry.text === `Answer to ${name}.`);
     });
     await kit.client.state(stageId, 'idle');
-    await kept(++count);
+    await saved(++count);
     return messageId;
   }
   const second = await send('second', { 'a.txt': 'two\n', 'b.txt': 'b\n' });

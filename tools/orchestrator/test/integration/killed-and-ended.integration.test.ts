@@ -36,20 +36,20 @@ async function cutOff(signal: NodeJS.Signals, limits = {}): Promise<Kit & { stag
 const notices = async ({ client, stageId }: Kit & { stageId: string }) =>
   (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry] : []));
 
-const timesTold = ({ model }: Kit, text: string): number =>
+const notifyCount = ({ model }: Kit, text: string): number =>
   JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
 
 /** Either Claude knows about the message by now, or the transcript says that it does not. */
 async function requireAccounted(kit: Kit & { stageId: string }): Promise<void> {
   const { client, stageId } = kit;
   await client.state(stageId, 'ended').catch(() => undefined);
-  const told = (await notices(kit)).find(({ code }) => code === 'message-unknown');
+  const reported = (await notices(kit)).find(({ code }) => code === 'message-unknown');
   await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }, '<next>') });
   await expect
     .poll(async () => (await client.transcript(stageId)).some((e) => e.kind === 'text' && e.text === 'Second.'))
     .toBe(true);
-  if (timesTold(kit, LOST) === 0) expect(told?.text).toContain(LOST);
-  else expect(told).toBeUndefined();
+  if (notifyCount(kit, LOST) === 0) expect(reported?.text).toContain(LOST);
+  else expect(reported).toBeUndefined();
 }
 
 it('reports, without blaming anyone, that Claude does not know a message whose process was killed before an interrupt', async () => {
@@ -59,9 +59,9 @@ it('reports, without blaming anyone, that Claude does not know a message whose p
     () => expect.unreachable('there was no process to interrupt'),
     (error: unknown) => expect(error).toMatchObject({ code: 'not_running' }),
   );
-  const words = (await notices(kit)).map(({ text }) => text).join('\n');
-  expect(words).not.toContain('did not');
-  expect(words).toContain('SIGKILL');
+  const text = (await notices(kit)).map(({ text }) => text).join('\n');
+  expect(text).not.toContain('did not');
+  expect(text).toContain('SIGKILL');
   await requireAccounted(kit);
 });
 
@@ -82,8 +82,8 @@ it('reports it when another message is sent now, and delivers that message', asy
   await expect
     .poll(async () => (await client.transcript(stageId)).some((e) => e.kind === 'text' && e.text === 'Second.'))
     .toBe(true);
-  const told = (await notices(kit)).find(({ code }) => code === 'message-unknown');
-  if (timesTold(kit, LOST) === 0) expect(told?.text).toContain(LOST);
+  const reported = (await notices(kit)).find(({ code }) => code === 'message-unknown');
+  if (notifyCount(kit, LOST) === 0) expect(reported?.text).toContain(LOST);
 });
 
 it('reports it when an unresponsive process is ended for an interrupt', async () => {

@@ -20,19 +20,19 @@ async function setUp() {
   await writeFile(join(path, 'a.txt'), 'work\n');
   const head = (folder = kit.repo) => git(folder, 'rev-parse', 'HEAD');
   const before = await head();
-  const [armed, reached, goOn] = ['armed', 'reached', 'go-on'].map((name) => join(kit.folder, name)) as [
+  const [armed, reached, resume] = ['armed', 'reached', 'go-on'].map((name) => join(kit.folder, name)) as [
     string,
     string,
     string,
   ];
   /** The hook stops git once it is armed, until `release`, and then does `then`. @param unless skips the hook */
-  const holdIn = (name: string, then = 'exit 0', unless = 'false') =>
+  const pauseIn = (name: string, then = 'exit 0', unless = 'false') =>
     agreeToHook(
       kit,
       name,
-      `${unless} && exit 0; test -e ${armed} || exit 0; rm -f ${armed}; touch ${reached}; while ! test -e ${goOn}; do sleep 0.02; done; ${then}`,
+      `${unless} && exit 0; test -e ${armed} || exit 0; rm -f ${armed}; touch ${reached}; while ! test -e ${resume}; do sleep 0.02; done; ${then}`,
     );
-  const release = () => writeFile(goOn, '');
+  const release = () => writeFile(resume, '');
   const complete = (merge: MergeMethod = 'merge') =>
     kit.client.command('complete_stage', { stageId, merge, commit: { message: 'Work' } });
   /** Main moves on, so that a squash and a rebase have something to merge. */
@@ -50,12 +50,12 @@ async function setUp() {
     await kit.kill();
   };
   const status = (folder = kit.repo) => git(folder, 'status', '--porcelain');
-  return { kit, stageId, stage, path, head, before, holdIn, release, complete, moveMain, killDuring, status };
+  return { kit, stageId, stage, path, head, before, pauseIn, release, complete, moveMain, killDuring, status };
 }
 
 it('has not merged if it is killed while it commits, and merges at the next attempt', async () => {
-  const { kit, stage, path, head, before, holdIn, release, complete, killDuring, status } = await setUp();
-  await holdIn('pre-commit');
+  const { kit, stage, path, head, before, pauseIn, release, complete, killDuring, status } = await setUp();
+  await pauseIn('pre-commit');
   await killDuring(complete);
   await release();
   await until('the commit', async () => (await status(path)) === '');
@@ -66,8 +66,8 @@ it('has not merged if it is killed while it commits, and merges at the next atte
 });
 
 it('waits for the git of its predecessor, and says what that has merged', async () => {
-  const { kit, stage, head, holdIn, release, complete, killDuring } = await setUp();
-  await holdIn('pre-merge-commit');
+  const { kit, stage, head, pauseIn, release, complete, killDuring } = await setUp();
+  await pauseIn('pre-merge-commit');
   await killDuring(complete);
   await kit.start('apart');
   // Nobody knows yet how it ends.
@@ -81,8 +81,8 @@ it.each([
   ['its git refuses after the kill', 'exit 1'],
   ['its git is killed too', 'kill -9 $PPID; exit 1'],
 ])('has not merged if %s, and leaves the main checkout as it was', async (_how, then) => {
-  const { kit, stage, head, before, holdIn, release, complete, killDuring, status } = await setUp();
-  await holdIn('pre-merge-commit', then);
+  const { kit, stage, head, before, pauseIn, release, complete, killDuring, status } = await setUp();
+  await pauseIn('pre-merge-commit', then);
   await killDuring(complete);
   await release();
   await kit.start('apart');
@@ -94,8 +94,8 @@ it.each([
 });
 
 it('has merged if it is killed after git has, before it stored that', async () => {
-  const { kit, stage, head, before, holdIn, release, complete, killDuring } = await setUp();
-  await holdIn('post-merge');
+  const { kit, stage, head, before, pauseIn, release, complete, killDuring } = await setUp();
+  await pauseIn('post-merge');
   await killDuring(complete);
   await release();
   await kit.start('apart');
@@ -104,9 +104,9 @@ it('has merged if it is killed after git has, before it stored that', async () =
 });
 
 it('has undone a merge if it is killed while git undoes it', async () => {
-  const { kit, stageId, stage, head, before, holdIn, release, complete, killDuring, status } = await setUp();
+  const { kit, stageId, stage, head, before, pauseIn, release, complete, killDuring, status } = await setUp();
   await complete();
-  await holdIn('reference-transaction', 'exit 0', notAt(kit.repo, 'prepared')); // and not in a git that writes another ref
+  await pauseIn('reference-transaction', 'exit 0', notAt(kit.repo, 'prepared')); // and not in a git that writes another ref
   await killDuring(() => kit.client.command('undo_completion', { stageId }));
   await kit.start('apart');
   await release();
@@ -128,9 +128,9 @@ it.each([
   ['squash', 'once main has moved', 'reference-transaction', 'committed'],
   ['rebase', 'at the very end', 'post-merge', undefined],
 ] as const)('says what the %s of its predecessor became if it is killed %s', async (method, _when, hook, state) => {
-  const { kit, stage, head, moveMain, holdIn, release, complete, killDuring, status } = await setUp();
+  const { kit, stage, head, moveMain, pauseIn, release, complete, killDuring, status } = await setUp();
   const previous = await moveMain();
-  await holdIn(hook, 'exit 0', notAt(kit.repo, state));
+  await pauseIn(hook, 'exit 0', notAt(kit.repo, state));
   await killDuring(() => complete(method));
   await kit.start('apart');
   expect(await stage()).toMatchObject({ merged: null });
@@ -146,9 +146,9 @@ it.each([
 
 it('has not squashed if its git is killed too, and does it at the next attempt', async () => {
   const method = 'squash';
-  const { kit, stage, head, moveMain, holdIn, release, complete, killDuring, status } = await setUp();
+  const { kit, stage, head, moveMain, pauseIn, release, complete, killDuring, status } = await setUp();
   const previous = await moveMain();
-  await holdIn('post-index-change', 'kill -9 $PPID; exit 1', notAt(kit.repo));
+  await pauseIn('post-index-change', 'kill -9 $PPID; exit 1', notAt(kit.repo));
   await killDuring(() => complete(method));
   await release();
   await kit.start('apart');
@@ -161,10 +161,10 @@ it('has not squashed if its git is killed too, and does it at the next attempt',
 });
 
 it('has undone a rebase if it is killed while git undoes it', async () => {
-  const { kit, stageId, stage, head, moveMain, holdIn, release, complete, killDuring, status } = await setUp();
+  const { kit, stageId, stage, head, moveMain, pauseIn, release, complete, killDuring, status } = await setUp();
   const previous = await moveMain();
   await complete('rebase');
-  await holdIn('reference-transaction', 'exit 0', notAt(kit.repo, 'prepared')); // and not in a git that writes another ref
+  await pauseIn('reference-transaction', 'exit 0', notAt(kit.repo, 'prepared')); // and not in a git that writes another ref
   await killDuring(() => kit.client.command('undo_completion', { stageId }));
   await kit.start('apart');
   await release();
@@ -182,8 +182,8 @@ async function setUpFiles() {
     isEmulated: true,
     where: 'apart',
     before: async (repo) => {
-      const [armed, reached, goOn] = ['armed', 'reached', 'go-on'].map((name) => at(repo, name));
-      const script = `test -e ${armed} || exec cat; rm -f ${armed}; echo $PPID > ${reached}.new; mv ${reached}.new ${reached}; while test -d ${dirname(repo)} && ! test -e ${goOn}; do sleep 0.02; done; exec cat`;
+      const [armed, reached, resume] = ['armed', 'reached', 'go-on'].map((name) => at(repo, name));
+      const script = `test -e ${armed} || exec cat; rm -f ${armed}; echo $PPID > ${reached}.new; mv ${reached}.new ${reached}; while test -d ${dirname(repo)} && ! test -e ${resume}; do sleep 0.02; done; exec cat`;
       await writeFile(at(repo, 'hold.sh'), `${script}\n`);
       await git(repo, 'config', 'filter.hold.smudge', `exec sh ${at(repo, 'hold.sh')}`);
       await git(repo, 'config', 'filter.hold.clean', 'cat');

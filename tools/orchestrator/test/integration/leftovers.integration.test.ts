@@ -52,8 +52,8 @@ it('lists processes without the marker that outlive a stop, and ends only those 
   const age = Date.now() - Date.parse(processes[0]?.startedAt ?? '');
   expect(age).toBeGreaterThan(-2_000);
   expect(age).toBeLessThan(120_000);
-  const told = (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'notice');
-  expect(told).toContainEqual(expect.objectContaining({ code: 'leftovers' }));
+  const reported = (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'notice');
+  expect(reported).toContainEqual(expect.objectContaining({ code: 'leftovers' }));
 
   await kit.kill();
   await kit.start('here');
@@ -62,9 +62,9 @@ it('lists processes without the marker that outlive a stop, and ends only those 
   expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true, true]);
 
   const pids = left.map(({ pid }) => pid);
-  const stranger = spawn('sleep', ['304']);
-  await once(stranger, 'spawn');
-  const other = await identify(stranger.pid ?? 0);
+  const unattributed = spawn('sleep', ['304']);
+  await once(unattributed, 'spawn');
+  const other = await identify(unattributed.pid ?? 0);
   if (other === null) throw new Error('the stranger has ended');
   started.push(other);
   const refused = client.command('end_leftovers', { stageId, pids: [...pids, other.pid] });

@@ -15,10 +15,10 @@ const question = {
   options: ['Red', 'Blue'].map((label) => ({ label, description: label })),
 };
 
-type Place = Pick<PendingRequest, 'stageId' | 'requestId' | 'toolUseId'>;
+type Location = Pick<PendingRequest, 'stageId' | 'requestId' | 'toolUseId'>;
 
 /** Sends the answer into the pipe of a process that no longer reads and is killed: nobody knows whether it took effect. */
-async function killWithAnswer(kit: Kit, { stageId, requestId, toolUseId }: Place, answer: () => Promise<unknown>) {
+async function killWithAnswer(kit: Kit, { stageId, requestId, toolUseId }: Location, answer: () => Promise<unknown>) {
   await untilWritten(kit, stageId, toolUseId); // if the conversation lacked the call, a resume would make it again
   const claude = await livingProcess(kit, stageId);
   process.kill(claude.pid, 'SIGSTOP');
@@ -69,8 +69,10 @@ it('shows the known facts; Retry resumes the session, tells Claude, and the tool
 
   const again = await kit.client.event('approval-requested', (request) => request.requestId !== requestId);
   expect(again).toMatchObject({ toolName: 'Bash', input: append.input });
-  const told = kit.model.requests.slice(sentBefore).map(({ messages }) => JSON.stringify(messages));
-  expect(told.some((messages) => messages.includes('It was allowed') && messages.includes(asked.toolUseId))).toBe(true);
+  const reported = kit.model.requests.slice(sentBefore).map(({ messages }) => JSON.stringify(messages));
+  expect(reported.some((messages) => messages.includes('It was allowed') && messages.includes(asked.toolUseId))).toBe(
+    true,
+  );
   expect((await kit.client.command('get_board')).unsettled).toEqual([]);
   await kit.client.command('approve_tool', { stageId, requestId: again.requestId, decision: 'allow' });
   await kit.client.state(stageId, 'idle');

@@ -11,7 +11,7 @@ import { createCluster } from '../support/cluster.ts';
 import { startDatabaseProxy } from '../support/database-proxy.ts';
 import type { Kit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
-import { silent, tickingEdges } from '../support/test-store.ts';
+import { silent, tickingPlatform } from '../support/test-store.ts';
 
 const leave = { name: 'Bash', input: { command: 'touch left', description: 'Leave a mark' } };
 const asks = () => prompt({ steps: [{ tools: [leave] }, { text: 'Done.' }] });
@@ -47,7 +47,7 @@ it.skipIf(postgresLack !== '')(
     // Without a rule, nobody takes its stages.
     proxy.cut();
     await until('the session has ended without the database', async () => !(await isAlive(before)), SLOW);
-    proxy.mend();
+    proxy.repair();
     await client.event('approval-resolved', ({ requestId }) => requestId === first.requestId, SLOW);
     await client.state(stageId, 'ended', SLOW);
     expect(JSON.stringify(await client.transcript(stageId))).toContain(
@@ -59,7 +59,7 @@ it.skipIf(postgresLack !== '')(
     // The API takes minutes only.
     const store = await openPostgresStore({
       address: parseDatabaseUrl(databaseUrl),
-      edges: tickingEdges(),
+      platform: tickingPlatform(),
       log: silent,
     });
     onTestFinished(store.close);
@@ -75,7 +75,7 @@ it.skipIf(postgresLack !== '')(
     const { stage } = await client.command('get_stage', { stageId });
     expect(stage).toMatchObject({ machineId: null, lost: { machine: 'attic', by: 'the rule of shop' } });
     expect(stage.session).toMatchObject({ state: 'ended', lastTurn: { outcome: 'interrupted' } });
-    proxy.mend();
+    proxy.repair();
     await attic.stop();
     await attic.start();
     await until('the machine is back', async () => (await machinesOf(desk))[1]?.state === 'connected', SLOW);
@@ -102,7 +102,7 @@ it.skipIf(postgresLack !== '')(
       },
       SLOW,
     );
-    proxy.mend();
+    proxy.repair();
     await attic.start();
     await attic.client.state(stageId, 'ended', SLOW);
     expect(JSON.stringify(await attic.client.transcript(stageId))).toContain('Callboard ended it: ');

@@ -146,8 +146,8 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     expect(await back()).toMatchObject({
       text: expect.stringMatching(/^attic is back\. .* kept as the commit [0-9a-f]{40}\. \d of its processes/),
     });
-    const kept = /commit ([0-9a-f]{40})/.exec(JSON.stringify(await back()))?.[1] ?? '';
-    expect(await git(attic.repo, 'show', `${kept}:made.txt`)).toBe('there');
+    const saved = /commit ([0-9a-f]{40})/.exec(JSON.stringify(await back()))?.[1] ?? '';
+    expect(await git(attic.repo, 'show', `${saved}:made.txt`)).toBe('there');
     expect(await machinesOf(desk)).toMatchObject([{ state: 'connected' }, { state: 'connected' }]);
   });
 
@@ -189,10 +189,10 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
       expect(await machinesOf(desk)).toMatchObject([{ name: 'desk' }, { name: 'attic', state: 'connected' }]);
       await attic.stop();
       await attic.start(); // which owes nothing any more
-      const told = (await client.transcript(stageId)).filter(
+      const reported = (await client.transcript(stageId)).filter(
         (one) => one.kind === 'notice' && one.code === 'machine-back',
       );
-      expect(told).toHaveLength(1);
+      expect(reported).toHaveLength(1);
     },
   );
 
@@ -223,12 +223,12 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     const attic = await cluster.join('attic', { machineUrl: `ws://127.0.0.1:${port}`, port });
     const desk = await cluster.join('desk');
     const { client } = desk;
-    const words = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ');
+    const text = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ');
     const script = { steps: [{ text: 'Ready.' }] };
     const stageId = await desk.startStage(prompt(script), { machine: 'attic' });
     await client.state(stageId, 'idle');
     await client.command('watch', { stageIds: [stageId] });
-    const say = { steps: [{ text: words, gate: 'watched', chunkChars: 10 }] };
+    const say = { steps: [{ text, gate: 'watched', chunkChars: 10 }] };
     await client.command('send_message', { stageId, message: prompt(say) });
     await until('the machines are connected', async () => {
       attic.model.release('watched');

@@ -13,8 +13,8 @@ const run = promisify(execFile);
 const OPEN = ['--input-format=stream-json', '--output-format=stream-json', '--verbose'];
 
 /** Holds a conversation with the real `claude` in a folder, as a person does in a terminal. */
-async function talk({ env }: Kit, cwd: string, words: string): Promise<void> {
-  const claude = run(REAL_CLAUDE, ['-p', words, '--allowedTools', 'Bash'], { cwd, env });
+async function talk({ env }: Kit, cwd: string, text: string): Promise<void> {
+  const claude = run(REAL_CLAUDE, ['-p', text, '--allowedTools', 'Bash'], { cwd, env });
   claude.child.stdin?.end();
   await claude;
 }

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
 it('says that Claude is not logged in, notices a login, and continues in the same process', async () => {
-  const kit = await createKit({ isLoggedOut: true, limits: { loginLookMs: 50 } });
+  const kit = await createKit({ isLoggedOut: true, limits: { loginCheckIntervalMs: 50 } });
   const { client, startStage } = kit;
   const stageId = await startStage(prompt({ steps: [{ text: 'Here at last.' }] }));
   await client.state(stageId, 'idle');

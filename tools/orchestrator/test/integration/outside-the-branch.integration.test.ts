@@ -50,8 +50,8 @@ it('refuses to finish a stage whose work is on another branch, and takes that as
   const kit = await createKit({ isEmulated: true });
   const { client, repo } = kit;
   const stageId = await ran(kit, `git switch -q -c other && ${COMMIT}`);
-  const look = async () => (await client.command('get_completion', { stageId })).completion.plan;
-  const plan = await look();
+  const check = async () => (await client.command('get_completion', { stageId })).completion.plan;
+  const plan = await check();
   expect(plan).toMatchObject({ uncommitted: [], uncommittedCount: 0, elsewhere: { branch: 'other', commits: 1 } });
   expect(plan?.refusal).toMatch(/on the branch other, not on .*callboard\/STAGE-1, with 1 commit/);
   await expect(client.command('complete_stage', { stageId, merge: true })).rejects.toMatchObject({
@@ -62,7 +62,7 @@ it('refuses to finish a stage whose work is on another branch, and takes that as
   await expect(moved).rejects.toMatchObject({ code: 'head_moved' });
   const { stage } = await client.command('take_branch', { stageId, head: plan?.elsewhere?.head });
   expect(stage.worktree?.branch).toBe('other');
-  expect(await look()).toMatchObject({ branch: 'other', commits: 1, elsewhere: null, refusal: null });
+  expect(await check()).toMatchObject({ branch: 'other', commits: 1, elsewhere: null, refusal: null });
   await client.command('complete_stage', { stageId, merge: true });
   expect(await readFile(join(repo, 'a.txt'), 'utf8')).toBe('work\n');
   expect(await notices(kit, stageId)).toContainEqual(expect.stringContaining("Ada took other as the stage's branch"));

@@ -10,7 +10,7 @@ import { probeFileSystem } from '../../src/doctor/probe-file-system.ts';
 import { conversationFile, untilWritten } from '../support/conversation.ts';
 import { untilConfirmed } from '../support/kit.ts';
 import { asSynced, firstTurn, type Machine, type SpoolLeft, upTo, whole } from '../support/power-cut.ts';
-import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
+import { bash, createMachineAndKit, notices, notifyCount, queue, resume, texts } from '../support/power-cut-scene.ts';
 
 /** Whether the outbox has a delivered row of this kind that contains the text. */
 const isGiven = (store: DatabaseSync, kind: string, text: string): boolean =>
@@ -20,7 +20,7 @@ const isGiven = (store: DatabaseSync, kind: string, text: string): boolean =>
 
 it.each([true, false])(
   'tells Claude once about a message whose mark and spool were lost; Claude had kept it: %s',
-  async (isKept) => {
+  async (isSaved) => {
     const { machine, kit } = await createMachineAndKit();
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
     await kit.client.state(stageId, 'idle');
@@ -31,16 +31,16 @@ it.each([true, false])(
     const file = await conversationFile(kit, stageId);
     // The store knows that the message was delivered; the mark that Claude wrote it down was not on disk yet.
     await machine.cutPower(kit, firstTurn, async () => {
-      if (!isKept) await truncate(file, before);
+      if (!isSaved) await truncate(file, before);
     });
     expect((await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'user')).toHaveLength(2);
-    expect(await queue(kit, stageId)).toEqual(isKept ? [] : [expect.stringContaining('<two>')]);
-    await goOn(kit, stageId);
-    if (!isKept) {
+    expect(await queue(kit, stageId)).toEqual(isSaved ? [] : [expect.stringContaining('<two>')]);
+    await resume(kit, stageId);
+    if (!isSaved) {
       await kit.client.command('release_queue', { stageId });
       await expect.poll(() => texts(kit, stageId)).toContain('Second.');
     }
-    expect(timesTold(kit, '<two>')).toBe(1);
+    expect(notifyCount(kit, '<two>')).toBe(1);
     expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
   },
 );
@@ -95,7 +95,7 @@ it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
   expect(await texts(kit, stageId)).toEqual(['Done.']);
   expect((await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'user')).toHaveLength(1);
   expect(await queue(kit, stageId)).toEqual([]);
-  expect(timesTold(kit, '<begin>')).toBe(1);
+  expect(notifyCount(kit, '<begin>')).toBe(1);
 });
 
 it('does not reread a session that was stopped before the power cut', async () => {
@@ -128,11 +128,11 @@ it('syncs Claude’s output to the disk automatically', async () => {
 it('merges nothing until all facts about the work are on disk', async () => {
   let isBroken = false;
   const { kit } = await createMachineAndKit({
-    wrap: ({ edges }) => ({
-      ...edges,
+    wrap: ({ platform }) => ({
+      ...platform,
       syncFile: async (path) => {
         if (isBroken) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
-        await edges.syncFile(path);
+        await platform.syncFile(path);
       },
     }),
   });
@@ -161,11 +161,11 @@ it.runIf(canPunch)(
       const { size, blocks } = await stat(spool);
       return size - blocks * 512 > 1_000_000;
     };
-    const watched = ({ edges }: Machine) => ({
-      ...edges,
+    const watched = ({ platform }: Machine) => ({
+      ...platform,
       syncFile: async (path: string) => {
         if (spool !== '') punchedBeforeSync.push(await isPunched());
-        await edges.syncFile(path);
+        await platform.syncFile(path);
       },
     });
     const { machine, kit } = await createMachineAndKit({ wrap: watched, isEmulated: true });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { untilWritten } from '../support/conversation.ts';
 import { type Kit, untilConfirmed } from '../support/kit.ts';
 import { asSynced, firstTurn, whole } from '../support/power-cut.ts';
-import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
+import { bash, createMachineAndKit, notices, notifyCount, queue, resume, texts } from '../support/power-cut-scene.ts';
 
 /** No two events share a number, and a client with an old number reloads the board. */
 async function expectNewEpoch({ client }: Kit, heard: readonly BoardEvent[]): Promise<void> {
@@ -72,10 +72,10 @@ it('survives a power cut without losing a person’s input or deciding anything 
   expect(decisions).toMatchObject([{ requestId, outcome: 'allowed', by: 'Ada' }]);
   await expectNewEpoch(kit, heard);
 
-  await goOn(kit, stageId);
+  await resume(kit, stageId);
   await kit.client.command('release_queue', { stageId });
   await expect.poll(() => texts(kit, stageId)).toContain('Next.');
-  expect(timesTold(kit, '<next>')).toBe(1);
+  expect(notifyCount(kit, '<next>')).toBe(1);
 });
 
 /** Runs two turns, the second one's message from the queue; the store knows of neither turn's end when the power is cut. */
@@ -101,8 +101,8 @@ it('ingests again lines that the store lost and the spool has, without duplicate
   expect((await kit.client.command('get_session', { stageId })).session).toMatchObject({ state: 'ended', alarm: null });
   expect(await notices(kit, stageId)).not.toContainEqual(expect.stringMatching(/^output-lost/));
   await expectNewEpoch(kit, heard);
-  await goOn(kit, stageId);
-  expect(timesTold(kit, '<two>')).toBe(1);
+  await resume(kit, stageId);
+  expect(notifyCount(kit, '<two>')).toBe(1);
 });
 
 it('does not repeat to Claude a message whose delivery record was lost in a power cut', async () => {
@@ -111,8 +111,8 @@ it('does not repeat to Claude a message whose delivery record was lost in a powe
   await machine.cutPower(kit, firstTurn);
   expect((await texts(kit, stageId))[0]).toBe('First.');
   expect(await queue(kit, stageId)).toEqual([]);
-  await goOn(kit, stageId);
-  expect(timesTold(kit, '<two>')).toBe(1);
+  await resume(kit, stageId);
+  expect(notifyCount(kit, '<two>')).toBe(1);
   expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
 });
 
@@ -126,8 +126,8 @@ it('does not repeat to Claude a phase that began right before a power cut', asyn
   const { toolUseId } = await kit.client.event('approval-requested');
   await untilWritten(kit, stageId, toolUseId ?? '');
   await machine.cutPower(kit, firstTurn);
-  await goOn(kit, stageId);
-  expect([timesTold(kit, '<plan>'), timesTold(kit, '<build>')]).toEqual([1, 1]);
+  await resume(kit, stageId);
+  expect([notifyCount(kit, '<plan>'), notifyCount(kit, '<build>')]).toEqual([1, 1]);
   expect(await queue(kit, stageId)).toEqual([]);
 });
 

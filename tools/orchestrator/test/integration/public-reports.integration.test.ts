@@ -107,29 +107,29 @@ it('says that Claude was resumed without a part of its conversation, once, and w
     (await client.transcript(stageId)).flatMap((entry) =>
       entry.kind === 'notice' && entry.code.startsWith('conversation-') ? [entry.text] : [],
     );
-  const tell = async (text: string) => {
+  const notify = async (text: string) => {
     await client.command('send_message', { stageId, message: said(text) });
     await untilWritten(kit, stageId, `"${text}"`);
     await client.state(stageId, 'idle');
     await client.command('stop_stage', { stageId });
   };
-  await tell('Second.');
-  await tell('Third.');
+  await notify('Second.');
+  await notify('Third.');
   expect(await notices()).toEqual([]);
 
   const file = await conversationFile(kit, stageId);
   const text = await readFile(file, 'utf8');
   const broken = text.split('\n').map((line) => (line.includes('"Second."') ? line.slice(0, 80) : line));
   await writeFile(file, broken.join('\n'));
-  await tell('Fourth.');
+  await notify('Fourth.');
   expect(heard()).not.toContain('"Second."');
   expect(await notices()).toEqual([expect.stringMatching(/record .* shorter .* and has 1 line that is cut off\./)]);
-  await tell('Fifth.');
+  await notify('Fifth.');
   expect(await notices()).toHaveLength(1);
 
   const whole = await readFile(file, 'utf8');
   await writeFile(file, whole.slice(0, whole.lastIndexOf('\n', whole.indexOf('"Fourth."')) + 1));
-  await tell('Sixth.');
+  await notify('Sixth.');
   expect(heard()).not.toContain('"Fourth."');
   expect(await notices()).toEqual([expect.anything(), expect.stringContaining('bytes shorter than')]);
 

@@ -220,8 +220,8 @@ it('says why nothing was pushed or opened, keeps what was ordered, and goes on f
   expect(creations()).toEqual([]);
   await rm(hook);
 
-  const words = 'pull request create failed: GraphQL: No commits between main and x (createPullRequest)';
-  host.change({ failure: { when: 'pr create', stderr: words, exitCode: 1 } });
+  const text = 'pull request create failed: GraphQL: No commits between main and x (createPullRequest)';
+  host.change({ failure: { when: 'pr create', stderr: text, exitCode: 1 } });
   await expect(open()).rejects.toMatchObject({ code: 'pull_request_refused' });
   host.change({ failure: null, isLoggedIn: false });
   expect((await plan()).problem).toMatchObject({
@@ -254,13 +254,13 @@ it('never forces: a branch that moved there is a refusal with a next step', asyn
 it('opens no second one after a crash between opening and storing, and keeps what the host says when it cannot be asked', async () => {
   const { kit, host, stageId, stage, commit, open, creations } = await setUp({ where: 'apart' });
   await commit();
-  const hold = join(kit.folder, 'go-on');
-  host.change({ holdAfterCreate: hold });
+  const pause = join(kit.folder, 'go-on');
+  host.change({ pauseAfterCreate: pause });
   void open({ title: 'Once' }).catch(() => undefined); // nobody is left to reply
-  await until('the pull request', () => pathExists(`${hold}.reached`));
+  await until('the pull request', () => pathExists(`${pause}.reached`));
   await kit.kill();
-  host.change({ holdAfterCreate: null });
-  await writeFile(hold, '');
+  host.change({ pauseAfterCreate: null });
+  await writeFile(pause, '');
   await kit.start('apart');
   await kit.client.event('stage-updated', ({ stage }) => stage.pullRequest !== null, { withinMs: 30_000 });
   expect(await stage()).toMatchObject({ pullRequest: { number: 12, title: 'Once' }, finishing: { state: 'done' } });

@@ -70,7 +70,7 @@ it.runIf(canMount && ALL)(
 
 it('answers with an explanation while the store is read-only, claims no success, and continues once it is writable', async () => {
   const databases = watchDatabases();
-  const kit = await createKit({ limits: { diskLookMs: 50 } });
+  const kit = await createKit({ limits: { diskCheckIntervalMs: 50 } });
   const { client } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }));
   const { requestId } = await client.event('approval-requested');
@@ -83,7 +83,7 @@ it('answers with an explanation while the store is read-only, claims no success,
     refusal,
   );
   await expect(client.command('send_message', { stageId, message: 'Hello?' })).rejects.toMatchObject(refusal);
-  await client.notices(({ warnings }) => warnings.some((words) => words.includes('read-only')));
+  await client.notices(({ warnings }) => warnings.some((text) => text.includes('read-only')));
   expect((await client.command('get_pending', { stageId })).pending).toMatchObject([{ requestId }]);
   expect((await client.command('get_queue', { stageId })).queue).toEqual([]);
   databases.setReadOnly(false);
@@ -95,7 +95,7 @@ it('answers with an explanation while the store is read-only, claims no success,
 
 it('ingests output printed while the store was read-only, once, when it is writable again', async () => {
   const databases = watchDatabases();
-  const kit = await createKit({ limits: { diskLookMs: 50 } });
+  const kit = await createKit({ limits: { diskCheckIntervalMs: 50 } });
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Said meanwhile.', gate: 'go' }] }));
   await client.state(stageId, 'busy');
@@ -110,7 +110,7 @@ it('ingests output printed while the store was read-only, once, when it is writa
 
 itAll('does not report that all is well if the store begins to fail during that check', async () => {
   const databases = watchDatabases();
-  const { client, dataDir } = await createKit({ limits: { diskLookMs: 60_000 } });
+  const { client, dataDir } = await createKit({ limits: { diskCheckIntervalMs: 60_000 } });
   // The check reads `doctor`'s findings, and takes as long as the test holds the other end.
   const report = join(dataDir, 'doctor.json');
   await until('the version of claude is noted in it', () => existsSync(report));

@@ -111,7 +111,7 @@ it('reports that a conversation cannot be resumed, and starts over with the stag
 });
 
 it('asks for attention when a working session is silent for long, and stops asking at its next output', async () => {
-  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
+  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogCheckIntervalMs: 50 } });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'At last.', gate: 'go' }] }));
   await kit.client.event('session-updated', ({ stalledSince }) => stalledSince !== null);
   // On a busy machine it may be silent even before it has begun, and be heard again.
@@ -139,7 +139,7 @@ for await (const line of createInterface({ input: child.stdout })) {
 }
 
 it('asks a silent session for its open requests, which recovers a lost one', async () => {
-  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
+  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogCheckIntervalMs: 50 } });
   kit.config.claudePath = await claudeThatLosesARequest(kit.folder, kit.config.claudePath ?? '');
   await kit.stop();
   await kit.start();

@@ -51,7 +51,7 @@ it('retries re-attaching to a session, reports it on the board meanwhile, and lo
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await rmdir(input);
   await rename(`${input}.aside`, input);
-  await kit.client.notices(({ warnings }) => !warnings.some((words) => words.startsWith('One session could not')));
+  await kit.client.notices(({ warnings }) => !warnings.some((text) => text.startsWith('One session could not')));
   await kit.client.state(stageId, 'idle');
   await untilConfirmed(kit, requestId);
   expect(await written(kit, stageId)).toBe('once\n');

@@ -209,6 +209,6 @@ itAll('reviews as a phase: what it finds waits for a person, goes to Claude, and
   const entries = await client.transcript(stageId);
   const texts = entries.flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
   expect(texts).toEqual(['Built.', 'Renamed.', 'Finished.']);
-  const told = entries.flatMap((entry) => (entry.kind === 'user' ? entry.text : []));
-  expect(told.at(-1)).toContain('The verdict was: One name.');
+  const reported = entries.flatMap((entry) => (entry.kind === 'user' ? entry.text : []));
+  expect(reported.at(-1)).toContain('The verdict was: One name.');
 });

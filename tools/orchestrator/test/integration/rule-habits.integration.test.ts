@@ -5,7 +5,7 @@ import { prompt, type Script } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { dataDirLayout } from '../../src/data-dir.ts';
-import { nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/lib/edges.ts';
 import { createDenialRetries } from '../../src/rules/denial-retries.ts';
 import { createRules, type Rules } from '../../src/rules/rules.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -47,9 +47,9 @@ it('offers the exact rule after the third same answer; it holds at once in the r
   await turns(kit, stageId, 1);
 
   const wanted = { rule: 'Bash(touch a)', scope: { projectId: 'shop' } };
-  const rehearsal = await client.command('rehearse_rule', wanted);
-  expect(rehearsal).toMatchObject({ waits: 3, answered: 3, unsure: 0, denied: 0 });
-  expect(rehearsal.waitedMs).toBeGreaterThan(0);
+  const dryRun = await client.command('rehearse_rule', wanted);
+  expect(dryRun).toMatchObject({ waits: 3, answered: 3, unsure: 0, denied: 0 });
+  expect(dryRun.waitedMs).toBeGreaterThan(0);
 
   const { rule } = await client.command('add_rule', wanted);
   await client.command('send_message', { stageId, message: say(touch, bash('ls && touch a 2>&1')) });
@@ -83,7 +83,7 @@ it('offers the exact rule after the third same answer; it holds at once in the r
 });
 
 /** The store of an orchestrator that was killed. */
-const openKilled = ({ dataDir }: Kit) => openSqliteStore(dataDirLayout(dataDir).database, nodeEdges, silent);
+const openKilled = ({ dataDir }: Kit) => openSqliteStore(dataDirLayout(dataDir).database, nodePlatform, silent);
 
 const write = (path: string) => ({ tools: [{ name: 'Write', input: { file_path: path, content: 'x' } }] });
 
@@ -91,7 +91,7 @@ const write = (path: string) => ({ tools: [{ name: 'Write', input: { file_path: 
 async function changeKilled(kit: Kit, change: (rules: Rules) => Promise<unknown>): Promise<void> {
   await kit.kill();
   const store = await openKilled(kit);
-  await change(createRules({ store, edges: nodeEdges, settle: () => Promise.resolve() }));
+  await change(createRules({ store, platform: nodePlatform, settle: () => Promise.resolve() }));
   await store.close();
   await kit.start('apart');
 }
@@ -112,8 +112,8 @@ it('gives and revokes rules in a running session, although the orchestrator is k
   for (const count of files.keys()) await allowNext(kit, stageId, count);
   await turns(kit, stageId, 2);
   const wanted = ['Bash(touch a)', 'Edit(src/**)', 'Edit(notes.md)'];
-  const rehearsed = wanted.map((rule) => kit.client.command('rehearse_rule', { rule, scope }));
-  expect((await Promise.all(rehearsed)).map(({ answered, unsure }) => [answered, unsure])).toEqual([
+  const dryRunResult = wanted.map((rule) => kit.client.command('rehearse_rule', { rule, scope }));
+  expect((await Promise.all(dryRunResult)).map(({ answered, unsure }) => [answered, unsure])).toEqual([
     ...[
       [0, 0],
       [1, 0],
@@ -153,22 +153,22 @@ it('has Claude make a call again that was allowed just before a SIGKILL, once', 
   await kit.kill();
   const store = await openKilled(kit);
   const killed = () => Promise.reject(new Error('killed'));
-  const parts = {
+  const deps = {
     store,
-    edges: nodeEdges,
+    platform: nodePlatform,
     log: silent,
     settle: killed,
     requireResumable: () => Promise.resolve(),
     sendText: killed,
   };
   const id = RequestId.parse(requestId);
-  await expect(createDenialRetries(parts).retry(StageId.parse(stageId), id, 'Ada')).rejects.toThrow('killed');
+  await expect(createDenialRetries(deps).retry(StageId.parse(stageId), id, 'Ada')).rejects.toThrow('killed');
   await store.close();
   await kit.start('apart');
   await turns(kit, stageId, 3);
-  const told = (await kit.client.transcript(stageId)).filter((entry) => entry.kind === 'user');
-  expect(told.map(({ by }) => by)).toEqual(['Ada', 'Ada', 'Ada']);
-  expect(told.at(-1)?.text).toContain('The user has now allowed exactly this call');
+  const reported = (await kit.client.transcript(stageId)).filter((entry) => entry.kind === 'user');
+  expect(reported.map(({ by }) => by)).toEqual(['Ada', 'Ada', 'Ada']);
+  expect(reported.at(-1)?.text).toContain('The user has now allowed exactly this call');
   const { decisions } = await kit.client.command('get_decisions', { stageId });
   expect(decisions.at(-1)).toMatchObject({ requestId, settlement: { how: 'retried', by: 'Ada' } });
 });

@@ -160,11 +160,11 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
   it('exposes a server only to its own command, and no file that exists only in the sandbox', async () => {
     const kit = await setUp();
     const { client, repo } = kit;
-    const look = 'curl -sS http://127.0.0.1:4567; echo "curl $?"';
+    const check = 'curl -sS http://127.0.0.1:4567; echo "curl $?"';
     const { stageId, said } = await runAll(kit, [
       'echo new > new.txt',
       { name: 'Bash', input: { command: 'node server.js', description: 'Serve', run_in_background: true } },
-      look,
+      check,
       'curl -sS --max-time 20 http://nowhere.invalid:8080/; echo "curl $?"',
     ]);
     expect(said[2]).toMatch(/Failed to connect.*\n(.*\n)*curl 7/);

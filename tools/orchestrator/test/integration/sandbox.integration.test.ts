@@ -127,8 +127,8 @@ describe('a session in the sandbox', () => {
     expect((await isolationOf(kit, stageId)).level).toBe('prevented');
     const answer = { stageId, requestId: asked.requestId, decision: 'allow' } as const;
     const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash' }], destination: 'session' };
-    const kept = client.command('approve_tool', { ...answer, updatedPermissions: [rule] });
-    await expect(kept).rejects.toMatchObject({ code: 'bad_request' });
+    const saved = client.command('approve_tool', { ...answer, updatedPermissions: [rule] });
+    await expect(saved).rejects.toMatchObject({ code: 'bad_request' });
     await client.command('approve_tool', answer);
     await client.state(stageId, 'idle');
     await access(outside);
@@ -142,7 +142,7 @@ describe('a session in the sandbox', () => {
 
   itAll('reports settings that begin to let commands out, and keeps them in regardless', async ({ skip }) => {
     if (!works) skip('the sandbox does not work here');
-    const kit = await inside({}, { limits: { settingsLookMs: 200 } });
+    const kit = await inside({}, { limits: { settingsCheckIntervalMs: 200 } });
     const { client } = kit;
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
     await client.state(stageId, 'idle');

@@ -73,8 +73,8 @@ itAll(
     await kit.client.command('update_project', { projectId: kit.projectId, settings: { sessionMessages: true } });
     const { reader } = await writeToAnother(kit);
     await until('the turn that reads it is over', async () => (await turnsOf(kit, reader)) === 2);
-    const [told] = (await noticesOf(kit, reader)).filter(({ code }) => code === 'session-message');
-    expect(told?.text).toMatch(/^Another Claude Code session \(.+\) wrote to Claude: Hello from a script$/);
+    const [reported] = (await noticesOf(kit, reader)).filter(({ code }) => code === 'session-message');
+    expect(reported?.text).toMatch(/^Another Claude Code session \(.+\) wrote to Claude: Hello from a script$/);
     expect((await entriesOf(kit, reader)).filter(({ kind }) => kind === 'user')).toHaveLength(1);
     const { session } = await kit.client.command('get_session', { stageId: reader });
     expect(session.alarm).toBeNull();

@@ -5,14 +5,14 @@ import { expect, it } from 'vitest';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { createKit } from '../support/kit.ts';
 
-const WORDS = 'The index is built from the titles of all pages. ';
+const TEXTS = 'The index is built from the titles of all pages. ';
 const WAITS = 'touch begun; until [ -e go ]; do sleep 0.1; done';
 
 it('tells what Claude does at each moment: a running command, the end of its text, a call that it writes, and nothing afterwards', async () => {
   const { client, startStage } = await createKit();
   const run = { name: 'Bash', input: { command: WAITS, description: 'Wait' } };
   const write = { name: 'Write', input: { file_path: 'index.md', content: 'x'.repeat(400) } };
-  const slow = { text: WORDS.repeat(4), tools: [write], chunkChars: 16, chunkDelayMs: 150 };
+  const slow = { text: TEXTS.repeat(4), tools: [write], chunkChars: 16, chunkDelayMs: 150 };
   const stageId = await startStage(prompt({ steps: [{ tools: [run] }, slow, { text: 'Done.' }] }));
   const now = async () => (await client.command('get_session', { stageId })).session.now;
 
@@ -23,11 +23,11 @@ it('tells what Claude does at each moment: a running command, the end of its tex
   await expect.poll(now).toMatchObject({ kind: 'tool', action: WAITS, isCommand: true });
   await writeFile(join(worktree?.path ?? '', 'go'), '');
 
-  const told = (kind: string) => client.nows.filter(({ now: is }) => is?.kind === kind);
+  const reported = (kind: string) => client.nows.filter(({ now: is }) => is?.kind === kind);
   const prepared = () => client.nows.flatMap(({ now: is }) => (is?.kind === 'preparing' ? [is.toolName] : []));
-  await expect.poll(() => told('writing').length).toBeGreaterThan(0);
-  const [first] = told('writing');
-  expect(first?.now?.kind === 'writing' && WORDS.repeat(4).includes(first.now.text)).toBe(true);
+  await expect.poll(() => reported('writing').length).toBeGreaterThan(0);
+  const [first] = reported('writing');
+  expect(first?.now?.kind === 'writing' && TEXTS.repeat(4).includes(first.now.text)).toBe(true);
   await expect.poll(prepared).toContain('Write'); // and of Bash, if its call was seen being written
   const board = await client.command('get_board');
   expect(board.stages.find(({ id }) => id === stageId)?.session?.now).toMatchObject({ toolName: 'Write' });

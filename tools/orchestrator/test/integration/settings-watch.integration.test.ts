@@ -11,7 +11,7 @@ const runs = (command: string) => prompt({ steps: [bash(command), { text: 'Done.
 const allows = (...allow: string[]) => ({ permissions: { allow } });
 const LOCAL = '.claude/settings.local.json';
 
-const SOON = { limits: { settingsLookMs: 200 } };
+const SOON = { limits: { settingsCheckIntervalMs: 200 } };
 
 const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
   (await client.transcript(stageId)).find((entry) => entry.kind === 'notice' && entry.code === code);

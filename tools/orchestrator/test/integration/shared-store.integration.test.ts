@@ -48,7 +48,7 @@ describe.skipIf(postgresLack !== '')(`a shared store${postgresLack && ` (${postg
 
   it('refuses decisions in words while PostgreSQL is gone, and loses and doubles nothing when it is back', async () => {
     const { server, databaseUrl } = await ownServer();
-    const kit = await createKit({ machine: { databaseUrl, name: 'here' }, limits: { diskLookMs: 50 } });
+    const kit = await createKit({ machine: { databaseUrl, name: 'here' }, limits: { diskCheckIntervalMs: 50 } });
     const asking = await kit.startStage(prompt({ steps: [{ tools: [append('one')] }, { text: 'Done.' }] }));
     const { requestId } = await kit.client.event('approval-requested');
     const working = await kit.startStage(prompt({ steps: [{ text: 'Said meanwhile.', gate: 'go' }] }));
@@ -63,7 +63,7 @@ describe.skipIf(postgresLack !== '')(`a shared store${postgresLack && ` (${postg
       code: 'storage_failed',
       message: expect.stringContaining('did not happen'),
     });
-    await kit.client.notices(({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')));
+    await kit.client.notices(({ warnings }) => warnings.some((text) => text.startsWith('Nothing can be stored')));
     kit.model.release('go');
     await expect.poll(() => readFile(spool, 'utf8')).toContain('Said meanwhile.'); // the session goes on
 

@@ -27,12 +27,12 @@ async function setUp() {
 }
 
 it('squashes the commits into one on the moved target, with the message of the person', async () => {
-  const { repo, commit, commitMain, look, complete, log, read, head, own, notices, branch, status } = await setUp();
+  const { repo, commit, commitMain, check, complete, log, read, head, own, notices, branch, status } = await setUp();
   await commit('a.txt');
   await commit('b.txt');
   await commitMain('meanwhile.txt', 'main\n');
   const previous = await head();
-  const { plan } = await look('squash');
+  const { plan } = await check('squash');
   expect(plan).toMatchObject({ method: 'squash', commits: 2, files: 2, conflicts: [], refusal: null });
   expect(plan?.message).toBe('Login form\n\n* Write a.txt\n* Write b.txt');
   expect(await head()).toBe(previous);
@@ -50,25 +50,25 @@ it('squashes the commits into one on the moved target, with the message of the p
 });
 
 itAll('takes the message of a single commit, and drafts one with uncommitted work', async () => {
-  const { path, commit, look, complete, log, undo, seen } = await setUp();
+  const { path, commit, check, complete, log, undo, seen } = await setUp();
   await commit('a.txt');
   await git(path, 'commit', '--quiet', '--amend', '-m', 'Only this\n\nAnd why.');
-  expect((await look('squash')).plan?.message).toBe('Only this\n\nAnd why.');
+  expect((await check('squash')).plan?.message).toBe('Only this\n\nAnd why.');
   await complete({ merge: 'squash' });
   expect(await log('%B', '-1')).toBe('Only this\n\nAnd why.');
   await undo();
   await writeFile(join(path, 'open.txt'), 'open\n');
-  const { plan } = await look('squash');
+  const { plan } = await check('squash');
   expect(plan).toMatchObject({ commits: 1, files: 2, uncommittedCount: 1 });
   expect(plan?.message).toBe('Login form\n\n* Only this');
-  const words = plan?.message ?? '';
-  const { stage } = await complete({ merge: 'squash', message: words, commit: { message: words }, ...(await seen()) });
+  const text = plan?.message ?? '';
+  const { stage } = await complete({ merge: 'squash', message: text, commit: { message: text }, ...(await seen()) });
   expect(stage.merged).toMatchObject({ commits: 2, files: 2 });
-  expect(await log('%B', '-1')).toBe(words);
+  expect(await log('%B', '-1')).toBe(text);
 });
 
 it('rebases as git does: authors and dates stay, merge commits and empty ones go', async () => {
-  const { repo, path, commit, commitMain, look, complete, log, read, head, own, status } = await setUp();
+  const { repo, path, commit, commitMain, check, complete, log, read, head, own, status } = await setUp();
   const author = ['-c', 'user.name=Zoë', '-c', 'user.email=zoe@example.org'];
   await writeFile(join(path, 'a.txt'), 'work\n');
   await git(path, 'add', '.');
@@ -82,7 +82,7 @@ it('rebases as git does: authors and dates stay, merge commits and empty ones go
   await commit('b.txt');
   await commitMain('last.txt', 'main\n');
   const previous = await head();
-  expect((await look('rebase')).plan).toMatchObject({ commits: 2, files: 2, conflicts: [], stoppedAt: null });
+  expect((await check('rebase')).plan).toMatchObject({ commits: 2, files: 2, conflicts: [], stoppedAt: null });
   const { stage } = await complete({ merge: 'rebase' });
   expect(stage.merged).toMatchObject({
     method: 'rebase',
@@ -110,12 +110,12 @@ itAll('fast-forwards to the same commits if main has not moved', async () => {
 });
 
 it.each(['squash', 'rebase'] as const)('tells where a %s would conflict, and changes nothing', async (method) => {
-  const { commit, commitMain, look, complete, head, status, stage } = await setUp();
+  const { commit, commitMain, check, complete, head, status, stage } = await setUp();
   await commit('five.txt', FIVE);
   await commit('README.md', '# Theirs\n');
   await commitMain('README.md', '# Mine\n');
   const before = await head();
-  const { plan } = await look(method);
+  const { plan } = await check(method);
   expect(plan).toMatchObject({ conflicts: ['README.md'], refusal: null });
   expect(plan?.stoppedAt?.subject ?? null).toBe(method === 'rebase' ? 'Write README.md' : null);
   await expect(complete({ merge: method })).rejects.toMatchObject({
@@ -127,12 +127,12 @@ it.each(['squash', 'rebase'] as const)('tells where a %s would conflict, and cha
 });
 
 itAll.each(['squash', 'rebase'] as const)('refuses a %s for the same reasons as a merge', async (method) => {
-  const { repo, path, commit, complete, look, seen, head, own, undo, read } = await setUp();
+  const { repo, path, commit, complete, check, seen, head, own, undo, read } = await setUp();
   await commit('a.txt');
   const shown = await seen();
   const before = await head();
   await writeFile(join(repo, 'README.md'), '# Mine\n');
-  expect((await look(method)).plan?.refusal).toContain('uncommitted changes');
+  expect((await check(method)).plan?.refusal).toContain('uncommitted changes');
   await expect(complete({ merge: method })).rejects.toMatchObject({ code: 'merge_refused' });
   expect(await read('README.md')).toBe('# Mine\n');
   await git(repo, 'checkout', '--quiet', '--', 'README.md');
@@ -162,7 +162,7 @@ itAll.each(['squash', 'rebase'] as const)('refuses a %s for the same reasons as 
 });
 
 it('knows a squashed branch as merged, and later commits as not', async () => {
-  const { repo, commit, commitMain, complete, look, reopen, stageId, log, head, read, client, branch } = await setUp();
+  const { repo, commit, commitMain, complete, check, reopen, stageId, log, head, read, client, branch } = await setUp();
   await commit('five.txt', FIVE);
   await commitMain('five-more.txt', FIVE);
   await complete({ merge: 'squash' });
@@ -170,7 +170,7 @@ it('knows a squashed branch as merged, and later commits as not', async () => {
   expect((await removal()).branch).toEqual({ name: branch, isKept: false });
   const first = await head();
   await reopen();
-  expect((await look()).plan).toMatchObject({ commits: 0, files: 0, conflicts: [] });
+  expect((await check()).plan).toMatchObject({ commits: 0, files: 0, conflicts: [] });
   const { stage } = await complete({ merge: true });
   expect(stage.merged).toMatchObject({ method: 'squash', commit: first, previous: null, commits: 1 });
   expect(await head()).toBe(first);
@@ -178,8 +178,8 @@ it('knows a squashed branch as merged, and later commits as not', async () => {
   // The same lines again: git alone would see a conflict.
   await commit('five.txt', FIVE.replace('three', 'drei'));
   expect((await removal()).branch).toEqual({ name: branch, isKept: true });
-  expect((await look('squash')).plan).toMatchObject({ commits: 1, files: 1, conflicts: [] });
-  expect((await look('rebase')).plan).toMatchObject({ commits: 1, files: 1, conflicts: [] });
+  expect((await check('squash')).plan).toMatchObject({ commits: 1, files: 1, conflicts: [] });
+  expect((await check('rebase')).plan).toMatchObject({ commits: 1, files: 1, conflicts: [] });
   const { diff } = await client.command('get_diff', { stageId });
   expect(diff.files).toMatchObject([{ path: 'five.txt', status: 'modified', additions: 1, deletions: 1 }]);
   await complete({ merge: 'squash', message: 'Again' });
@@ -193,25 +193,25 @@ it('knows a squashed branch as merged, and later commits as not', async () => {
 
 itAll('keeps the branch if its squash was taken back, or main no longer has it', async () => {
   const { repo, commit, complete, undo, stageId, client, before } = await setUp();
-  const isKept = async () => (await client.command('get_removal', { stageId })).removal.branch?.isKept;
+  const isSaved = async () => (await client.command('get_removal', { stageId })).removal.branch?.isKept;
   await commit('a.txt');
   await complete({ merge: 'squash' });
   await undo();
-  expect(await isKept()).toBe(true);
+  expect(await isSaved()).toBe(true);
   await complete({ merge: 'squash' });
-  expect(await isKept()).toBe(false);
+  expect(await isSaved()).toBe(false);
   await git(repo, 'reset', '--quiet', '--hard', before);
-  expect(await isKept()).toBe(true);
+  expect(await isSaved()).toBe(true);
   expect((await client.command('remove_stage', { stageId })).left).toContain('was kept');
 });
 
 itAll('says that a person has brought in the same changes', async () => {
-  const { repo, commit, complete, head, branch, look } = await setUp();
+  const { repo, commit, complete, head, branch, check } = await setUp();
   await commit('a.txt');
   await git(repo, 'merge', '--quiet', '--squash', branch);
   await git(repo, 'commit', '--quiet', '-m', 'By hand');
   const by = await head();
-  expect((await look('rebase')).plan).toMatchObject({ commits: 0 });
+  expect((await check('rebase')).plan).toMatchObject({ commits: 0 });
   const { stage } = await complete({ merge: 'squash' });
   expect(stage.merged).toMatchObject({ commit: by, previous: null, commits: 1 });
   expect(await head()).toBe(by);

@@ -44,8 +44,10 @@ it('runs the phases of a pipeline with its name, each in its mode and its conver
   const texts = (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
   expect(texts).toEqual(['Designed.', 'Built.', 'Checked.', 'Finished.']);
   // What Claude was told before each reply: all before it, or in a new conversation only what the prompt says.
-  const told = model.requests.filter(({ kind }) => kind === 'script').map(({ messages }) => JSON.stringify(messages));
-  const known = told.map((text) => ['Designed.', 'Built.', 'Checked.'].filter((said) => text.includes(said)));
+  const reported = model.requests
+    .filter(({ kind }) => kind === 'script')
+    .map(({ messages }) => JSON.stringify(messages));
+  const known = reported.map((text) => ['Designed.', 'Built.', 'Checked.'].filter((said) => text.includes(said)));
   expect(known).toEqual([[], ['Designed.'], ['Built.'], ['Checked.']]);
   await expect(client.command('advance_stage', { stageId })).rejects.toMatchObject({ code: 'not_at_gate' });
 });
@@ -187,28 +189,28 @@ itAll('merges exactly the commit that a person reviewed', async () => {
     await git(path, 'add', '.');
     await git(path, 'commit', '--quiet', '-m', 'Work');
   };
-  const look = async () => {
+  const check = async () => {
     const { head, tree } = (await client.command('get_diff', { stageId })).diff;
     return { stageId, merge: true, head, tree };
   };
-  const isRefused = async (seen: Awaited<ReturnType<typeof look>>, words: string) => {
+  const isRefused = async (seen: Awaited<ReturnType<typeof check>>, text: string) => {
     await expect(client.command('complete_stage', seen)).rejects.toMatchObject({
       code: 'head_moved',
-      message: expect.stringContaining(words),
+      message: expect.stringContaining(text),
     });
     expect(await git(repo, 'rev-parse', 'HEAD')).toBe(before);
     // Refused before anything is done: its process still runs.
     expect((await client.command('get_session', { stageId })).session).toMatchObject({ state: 'idle' });
   };
   await commit('seen\n');
-  const first = await look();
+  const first = await check();
   await commit('not seen\n');
   await isRefused(first, 'has other commits');
-  const second = await look();
+  const second = await check();
   await writeFile(join(path, 'b.txt'), 'not seen\n');
   await isRefused(second, 'files in the worktree have changed');
   await rm(join(path, 'b.txt'));
-  await client.command('complete_stage', await look());
+  await client.command('complete_stage', await check());
   expect(await git(repo, 'rev-parse', 'HEAD^2')).toBe(second.head);
   expect(await git(repo, 'log', '-1', '--format=%s')).toBe(`Merge branch 'callboard/${stageId}' into main`);
 });

@@ -7,11 +7,11 @@ import { createKit, type Kit } from '../support/kit.ts';
 
 const run = promisify(execFile);
 const OPEN = ['--input-format=stream-json', '--output-format=stream-json', '--verbose'];
-const says = (words: string, text: string) => prompt({ steps: [{ text }] }, words);
+const says = (message: string, text: string) => prompt({ steps: [{ text }] }, message);
 
 /** Says something in a conversation with the real `claude`, as a person does in a terminal. */
-async function talk({ env }: Kit, cwd: string, conversationId: string, words: string): Promise<void> {
-  const claude = run(REAL_CLAUDE, ['-p', '--resume', conversationId, words], { cwd, env });
+async function talk({ env }: Kit, cwd: string, conversationId: string, text: string): Promise<void> {
+  const claude = run(REAL_CLAUDE, ['-p', '--resume', conversationId, text], { cwd, env });
   claude.child.stdin?.end();
   await claude;
 }
@@ -57,9 +57,9 @@ it('leaves a conversation to a terminal through a kill, and goes on with what wa
 
   await talk(kit, path, conversationId, says('And the logout', 'Mended in the terminal.'));
   const endIt = leaveOpen(kit, path, conversationId);
-  const takeBack = () => kit.client.command('take_back', { stageId });
+  const withdraw = () => kit.client.command('take_back', { stageId });
   await expect
-    .poll(() => takeBack().catch((error: { code: string }) => error.code), { timeout: 20_000 })
+    .poll(() => withdraw().catch((error: { code: string }) => error.code), { timeout: 20_000 })
     .toBe('in_terminal');
   const send = (message: string) => kit.client.command('send_message', { stageId, message });
   expect(await send(says('Now test it', 'Tested.'))).toMatchObject({ status: 'queued' });
@@ -67,7 +67,7 @@ it('leaves a conversation to a terminal through a kill, and goes on with what wa
     await expect(kit.client.command(command, { stageId })).rejects.toMatchObject({ code: 'in_terminal' });
 
   await endIt();
-  expect(await takeBack()).toEqual({ status: 'resumed' });
+  expect(await withdraw()).toEqual({ status: 'resumed' });
   await kit.client.event('session-updated', (data) => data.stageId === stageId && data.terminal === null);
   await kit.client.state(stageId, 'idle', { withinMs: 30_000 });
   const entries = (await kit.client.transcript(stageId)).flatMap((entry) =>

@@ -36,10 +36,10 @@ async function scene() {
   const kit = await createKit({
     isEmulated: true,
     machine: { databaseUrl: all, name: 'here' },
-    limits: { diskLookMs: 50, ...QUIET },
+    limits: { diskCheckIntervalMs: 50, ...QUIET },
   });
-  const words = ['one', 'two', 'three', 'four'];
-  const steps = [...words.map((word) => ({ tools: [append(word)] })), { text: 'All finished.' }];
+  const text = ['one', 'two', 'three', 'four'];
+  const steps = [...text.map((word) => ({ tools: [append(word)] })), { text: 'All finished.' }];
   const stageId = await kit.startStage(prompt({ steps }));
   const asked = new Set<string>();
   /** What the next request is answered with. */

@@ -1,7 +1,7 @@
 import { CONTINUE_MESSAGE } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/lib/edges.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const HOUR = 3_600_000;
@@ -34,8 +34,8 @@ async function continues({ client }: Kit, stageId: string): Promise<string[]> {
 
 it('waits at a usage limit over a restart, holds other starts, and goes on once when it resets', async () => {
   let aheadMs = 0;
-  const edges = { ...nodeEdges, now: () => new Date(Date.now() + aheadMs) };
-  const kit = await createKit({ hasAccount: true, edges, limits: { limitLookMs: 50 } });
+  const platform = { ...nodePlatform, now: () => new Date(Date.now() + aheadMs) };
+  const kit = await createKit({ hasAccount: true, platform, limits: { limitCheckIntervalMs: 50 } });
   const resetsAt = inHours(2);
   const error = { status: 429, times: 1, headers: limitHeaders('rejected', 1, resetsAt) };
   const script = { error, text: 'Here at last.', headers: limitHeaders('allowed', 0.1, inHours(7)) };
@@ -83,7 +83,7 @@ it('waits at a usage limit over a restart, holds other starts, and goes on once 
 
 it('holds everything over a SIGKILL, goes on once where it was, and then waits for memory', async () => {
   let free = Number.POSITIVE_INFINITY;
-  const kit = await createKit({ where: 'apart', edges: { ...nodeEdges, availableMemory: () => free } });
+  const kit = await createKit({ where: 'apart', platform: { ...nodePlatform, availableMemory: () => free } });
   const { model } = kit;
   const working = await kit.startStage(prompt({ steps: [{ text: 'Never said.', gate: 'shut' }] }));
   await model.waitForRequest((request) => request.kind === 'script');
@@ -97,11 +97,11 @@ it('holds everything over a SIGKILL, goes on once where it was, and then waits f
     autoStart: true,
     prompt: prompt({ steps: [{ text: 'Begun.' }] }),
   });
-  const holdsNext = (wanted: string) =>
+  const pausesNext = (wanted: string) =>
     kit.client.notices(({ startHolds }) =>
       startHolds.some(({ code, stageIds }) => code === wanted && stageIds.includes(next.id)),
     );
-  await holdsNext('hold');
+  await pausesNext('hold');
   await kit.kill();
   free = 0;
   await kit.start();
@@ -115,7 +115,7 @@ it('holds everything over a SIGKILL, goes on once where it was, and then waits f
     (await kit.client.transcript(working)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
   await expect.poll(texts).toEqual(['OK.', 'And after that.']);
   expect(await continues(kit, working)).toEqual([CONTINUE_MESSAGE]);
-  await holdsNext('memory');
+  await pausesNext('memory');
   free = Number.POSITIVE_INFINITY;
   await kit.client.command('update_stage', { stageId: next.id, patch: { priority: 1 } }); // the scheduler looks again
   await kit.client.event(

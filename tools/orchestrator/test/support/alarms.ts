@@ -20,7 +20,7 @@ export function watchAlarms(): WatchedAlarms {
       expected.add(stageId);
       const { alarm } = await client.event(
         'session-updated',
-        (told) => told.stageId === stageId && told.alarm !== null,
+        (reported) => reported.stageId === stageId && reported.alarm !== null,
         limit,
       );
       if (alarm === null) throw new Error('no alarm'); // cannot happen: the wait above requires an alarm

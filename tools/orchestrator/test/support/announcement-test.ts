@@ -17,16 +17,16 @@ export const never = (_: Message, signal: AbortSignal) =>
   new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(failed())));
 
 /** A store with a busy session, and a channel whose outcomes the test decides. */
-export async function announcementTest(tellsSettled = true) {
+export async function announcementTest(notifiesSettled = true) {
   const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
+  const test = await openTestStore(clocks.platform);
   const session = await busyTestSession({}, test);
   const { store } = test;
   const told: string[] = [];
   let next: (message: Message, signal: AbortSignal) => Outcome | Promise<Outcome> = () => SENT;
   const channel: Channel = {
     name: 'test',
-    tellsSettled: async () => tellsSettled,
+    tellsSettled: async () => notifiesSettled,
     targets: async (tx) => [{ target: 'Ada', dueAt: tx.now }],
     async send(message, signal) {
       told.push(`${message.phase} ${message.announcement.signal} to ${message.target}`);
@@ -42,7 +42,7 @@ export async function announcementTest(tellsSettled = true) {
     await started.stop();
   };
   const deliverer = (leads?: () => Promise<boolean>) => {
-    const started = startDeliverer({ store, edges: clocks.edges, log: silent, channels, leads });
+    const started = startDeliverer({ store, platform: clocks.platform, log: silent, channels, leads });
     onTestFinished(started.stop);
     return started;
   };

@@ -80,10 +80,10 @@ async function openConnection(port: number, secret: string) {
   const init = await waitFor('the first frame of the orchestrator', opened);
 
   /** Resolves with the result of `look`, which runs after each frame until it finds something. */
-  async function find<T>(what: string, look: () => T | undefined, limit: Limit = {}): Promise<T> {
+  async function find<T>(what: string, check: () => T | undefined, limit: Limit = {}): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     const watcher = () => {
-      const found = look();
+      const found = check();
       if (found !== undefined) resolve(found);
     };
     watchers.add(watcher);
@@ -137,12 +137,12 @@ export async function connect(port: number, secret: string): Promise<TestClient>
       ),
     async state(stageId, state, limit) {
       const before = init.data.stages.find((stage) => stage.id === stageId)?.session;
-      const look = () => {
+      const check = () => {
         const last = events.findLast((event) => event.type === 'session-updated' && event.data.stageId === stageId);
         const now = last?.type === 'session-updated' ? last.data.state : before?.state;
         return now === state ? true : undefined;
       };
-      await find(`${stageId} to be ${state}`, look, limit);
+      await find(`${stageId} to be ${state}`, check, limit);
     },
     async transcript(stageId) {
       const entries: TranscriptEntry[] = [];

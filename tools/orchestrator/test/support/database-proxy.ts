@@ -18,7 +18,7 @@ export interface DatabaseProxy {
   hangAt(text: string): void;
   isHanging(): boolean;
   /** New connections work again. */
-  mend(): void;
+  repair(): void;
 }
 
 /** Stands between a machine and its database until the test is over. */
@@ -70,7 +70,7 @@ export async function startDatabaseProxy(target: DatabaseAddress): Promise<Datab
       fatal = text;
     },
     isHanging: () => state === 'hanging',
-    mend() {
+    repair() {
       cut();
       fatal = null;
       state = 'open';

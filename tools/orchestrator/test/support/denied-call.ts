@@ -1,6 +1,6 @@
 import { RequestId, type SendMessageReply, type ToolInput } from '@callboard/contract';
 import { createDenialRetries } from '../../src/rules/denial-retries.ts';
-import { busyTestSession, type Told } from './test-session.ts';
+import { busyTestSession, type Reported } from './test-session.ts';
 import { openTestStore, silent, type TestStore } from './test-store.ts';
 
 interface Given {
@@ -16,10 +16,10 @@ const SENT = { status: 'sent', messageId: 'm' } as unknown as SendMessageReply;
 export const REQUEST = RequestId.parse('denied:t1');
 
 /** The rules that apply in the stage now. */
-export async function rulesOf({ store, stageId, edges }: Pick<DeniedCall, 'store' | 'stageId' | 'edges'>) {
+export async function rulesOf({ store, stageId, platform }: Pick<DeniedCall, 'store' | 'stageId' | 'platform'>) {
   const stage = await store.read.stages.find(stageId);
   if (stage === null) throw new Error('no stage');
-  return store.read.rules.listFor(stage.projectId, stageId, edges.now().toISOString());
+  return store.read.rules.listFor(stage.projectId, stageId, platform.now().toISOString());
 }
 
 export type DeniedCall = Awaited<ReturnType<typeof denyCall>>;
@@ -28,15 +28,15 @@ export type DeniedCall = Awaited<ReturnType<typeof denyCall>>;
 export async function denyCall(toolName: string, input: ToolInput, given: Given = {}) {
   const { source = 'mode', agent = null, place } = given;
   const session = await busyTestSession({}, place ?? (await openTestStore()));
-  const { store, edges, stageId } = session;
-  const call: Told = {
+  const { store, platform, stageId } = session;
+  const call: Reported = {
     type: 'block',
     apiMessageId: 'm1',
     parentToolUseId: agent,
     block: { kind: 'tool-use', toolUseId: 't1', toolName, input },
   };
   const denial = { source, detail: source === 'mode' ? null : 'the detail' };
-  await session.tell(call, { type: 'call-denied', toolUseId: 't1', toolName, reason: 'Denied.', denial });
+  await session.emit(call, { type: 'call-denied', toolUseId: 't1', toolName, reason: 'Denied.', denial });
   const sent: string[] = [];
   const steps: string[] = [];
   let killedAt = '';
@@ -46,7 +46,7 @@ export async function denyCall(toolName: string, input: ToolInput, given: Given 
   };
   const retries = createDenialRetries({
     store,
-    edges,
+    platform,
     log: silent,
     settle: () => step('settle'),
     requireResumable: () => step('resumable'),
@@ -60,8 +60,8 @@ export async function denyCall(toolName: string, input: ToolInput, given: Given 
   const kill = (at: string) => {
     killedAt = at;
   };
-  const look = () => retries.look(stageId, REQUEST);
+  const check = () => retries.check(stageId, REQUEST);
   const notices = async () =>
     (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.text] : []));
-  return { ...session, retries, retry, sent, steps, kill, look, notices, resume: retries.resume };
+  return { ...session, retries, retry, sent, steps, kill, check, notices, resume: retries.resume };
 }

@@ -43,10 +43,10 @@ export async function setUpGitScene(
   await lab.commit(path, 'data.txt', 'one\ntwo\nthree\nfour\nfive\n');
   await before(lab, path, canary);
   const found = new Map<string, readonly GitSettingItem[]>();
-  const tell = (_id: string, checkout: string, items: readonly GitSettingItem[]) => void found.set(checkout, items);
+  const notify = (_id: string, checkout: string, items: readonly GitSettingItem[]) => void found.set(checkout, items);
   const startedWith = (more: Record<string, string>, repositories = trustOnFirstUse()) =>
     createWorktrees({ dataDir: join(lab.folder, 'data'), env: { ...lab.env, ...more }, repositories });
-  const worktrees = startedWith({}, { ...trustOnFirstUse(), reportPending: tell });
+  const worktrees = startedWith({}, { ...trustOnFirstUse(), reportPending: notify });
   const project = sampleProject({ path });
   await worktrees.gitSettings(project);
   const worktree = await worktrees.ensure(project, stageId('STAGE-1'), null);

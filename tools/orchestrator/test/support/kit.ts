@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
-import type { Edges } from '../../src/lib/edges.ts';
+import type { Platform } from '../../src/lib/edges.ts';
 import { useSpawner } from '../../src/lib/processes/processes.ts';
 import { watchAlarms } from './alarms.ts';
 import { connect, type Limit, type TestClient } from './client.ts';
@@ -71,7 +71,7 @@ export interface KitOptions {
   /** Leaves the project as any new one is: its commands run in the sandbox where that works. Most tests are about something else. */
   sandbox?: boolean;
   /** For an orchestrator in the test's own process. */
-  edges?: Edges;
+  platform?: Platform;
   /** The test looks into the store's file: it has one also where `CALLBOARD_TEST_STORE=PostgreSQL` gives every other kit a database. */
   isInFile?: boolean;
   /** An existing folder, for example one on its own file system. */
@@ -134,7 +134,7 @@ async function prepare(given: KitOptions) {
 
 /** Starts a kit; removes all of it at the end of the test, and fails the test if a process is left. */
 export async function createKit(options: KitOptions = {}): Promise<Kit> {
-  const { where = 'here', limits = {}, sandbox = false, edges } = options;
+  const { where = 'here', limits = {}, sandbox = false, platform } = options;
   const prepared = await prepare(options);
   const { config, env, dataDir } = prepared;
   let orchestrator: RunningOrchestrator | undefined;
@@ -146,7 +146,7 @@ export async function createKit(options: KitOptions = {}): Promise<Kit> {
     async start(where = 'here') {
       orchestrator =
         where === 'here'
-          ? await startHere(config, env, { ...PATIENT, ...UNHURRIED, ...limits }, edges)
+          ? await startHere(config, env, { ...PATIENT, ...UNHURRIED, ...limits }, platform)
           : await startApart(config, env);
       kit.client = await connect(orchestrator.port, SECRET);
       alarms.watch(kit.client);

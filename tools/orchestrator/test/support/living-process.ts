@@ -36,24 +36,24 @@ async function processesOn({ client, dataDir }: Kit, stageId: string): Promise<P
   return found;
 }
 
-const LOOKS_AT_REST = 20;
-const BETWEEN_LOOKS_MS = 50;
+const CHECKS_WHEN_IDLE = 20;
+const BETWEEN_CHECKS_MS = 50;
 
 /**
  * Resolves when a process has nothing left to do, for work that nobody can see from outside: in many consecutive checks
  * no thread of it runs or is ready to run, however busy the machine is.
  */
-export async function untilAtRest({ pid }: ProcessIdentity): Promise<void> {
-  let looks = 0;
+export async function untilIdle({ pid }: ProcessIdentity): Promise<void> {
+  let checks = 0;
   await until(`process ${pid} is at rest`, async () => {
     const tasks = await readdir(`/proc/${pid}/task`);
     const stats = await Promise.all(
       tasks.map((task) => readFile(`/proc/${pid}/task/${task}/stat`, 'utf8').catch(() => ') R')),
     );
-    const isAtRest = stats.every((stat) => stat.slice(stat.lastIndexOf(')') + 2).startsWith('S'));
-    looks = isAtRest ? looks + 1 : 0;
-    await sleep(BETWEEN_LOOKS_MS);
-    return looks >= LOOKS_AT_REST;
+    const isIdleNow = stats.every((stat) => stat.slice(stat.lastIndexOf(')') + 2).startsWith('S'));
+    checks = isIdleNow ? checks + 1 : 0;
+    await sleep(BETWEEN_CHECKS_MS);
+    return checks >= CHECKS_WHEN_IDLE;
   });
 }
 

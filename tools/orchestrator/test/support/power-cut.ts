@@ -8,7 +8,7 @@ import { onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
-import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
 import type { Kit } from './kit.ts';
 
 /** Returns how many bytes of a spool are left, given its content and its synced length in bytes. */
@@ -30,7 +30,7 @@ export const firstTurn: SpoolLeft = upTo('"type":"result"');
 /** A machine that knows exactly what is on its disk, for an orchestrator in the test's own process. */
 export interface Machine {
   readonly dataDir: string;
-  readonly edges: Edges;
+  readonly platform: Platform;
   /** How many commits SQLite has synced. */
   syncedCommits(): number;
   /** Once this is on disk nothing else gets there: the test cuts the power right after it. Resolves when that has happened. */
@@ -103,34 +103,34 @@ export async function createMachine(): Promise<Machine> {
   let onLast = Promise.withResolvers<void>();
 
   /** Called when everything in the store reaches the disk; synchronous, so that nothing is written meanwhile. */
-  function keepStore(): void {
+  function retainStore(): void {
     if (!isOn) return;
     for (const name of FILES) if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(disk, name));
-    if (isLast === undefined || !look(isLast)) return;
+    if (isLast === undefined || !check(isLast)) return;
     isOn = false;
     onLast.resolve();
   }
 
-  function look(at: (store: DatabaseSync) => boolean): boolean {
+  function check(at: (store: DatabaseSync) => boolean): boolean {
     using store = new DatabaseSync(join(dataDir, 'store.sqlite'), { readOnly: true });
     return at(store);
   }
 
   onSyncedCommit(() => {
     syncedCommits++;
-    keepStore();
+    retainStore();
   });
 
   return {
     dataDir,
     syncedCommits: () => syncedCommits,
-    edges: {
-      ...nodeEdges,
+    platform: {
+      ...nodePlatform,
       bootId: async () => `boot ${boots}`,
       async syncFile(path) {
-        if (path.endsWith('-wal')) keepStore();
+        if (path.endsWith('-wal')) retainStore();
         else if (isOn) synced.set(path, statSync(path).size);
-        await nodeEdges.syncFile(path);
+        await nodePlatform.syncFile(path);
       },
     },
     loseAllAfter: (last) => {

@@ -26,10 +26,10 @@ export async function setUpReview(where: 'here' | 'apart' = 'here') {
   const status = (folder = kit.repo) => git(folder, 'status', '--porcelain');
   const complete = (fields: object = {}) => kit.client.command('complete_stage', { stageId, ...fields });
   const undo = () => kit.client.command('undo_completion', { stageId });
-  const look = async (method?: MergeMethod) =>
+  const check = async (method?: MergeMethod) =>
     (await kit.client.command('get_completion', { stageId, ...(method && { method }) })).completion;
   const seen = async () => {
-    const { plan } = await look();
+    const { plan } = await check();
     return { head: plan?.head, tree: plan?.tree };
   };
   return {
@@ -44,7 +44,7 @@ export async function setUpReview(where: 'here' | 'apart' = 'here') {
     status,
     complete,
     undo,
-    look,
+    check,
     seen,
   };
 }

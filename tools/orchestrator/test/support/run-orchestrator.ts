@@ -9,7 +9,7 @@ import { waitFor } from '../../../../test-support/until.ts';
 import { isFresh } from '../../../cli/bin/sources.js';
 import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { startOrchestrator } from '../../src/compose.ts';
-import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
 
 /** The process starts from its sources and loads all of them, on a busy machine at the same time as others. */
 const START_MS = 60_000;
@@ -26,10 +26,10 @@ export async function startHere(
   config: OrchestratorConfig,
   env: Record<string, string>,
   limits: Partial<TimeLimits>,
-  edges: Edges = nodeEdges,
+  platform: Platform = nodePlatform,
 ): Promise<RunningOrchestrator> {
   const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
-  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits, edges });
+  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits, platform });
   return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
 }
 

@@ -1,14 +1,14 @@
 import { vi } from 'vitest';
-import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
 
 /** Clocks that a test sets: the time of day may jump, the monotonic clock only goes forward. */
 export function setClocks(start = Date.parse('2026-01-02T03:04:05.000Z')) {
   let dayMs = start;
   let uptimeMs = 1_000;
   const timers = new Set<{ at: number; due: () => void }>();
-  const edges: Edges = { ...nodeEdges, now: () => new Date(dayMs), uptimeMs: () => uptimeMs };
+  const platform: Platform = { ...nodePlatform, now: () => new Date(dayMs), uptimeMs: () => uptimeMs };
   return {
-    edges,
+    platform,
     /** A timer that runs by these clocks alone, for a part that takes its own: the store's need the true time. */
     timer(due: () => void, inMs: number): () => void {
       const one = { at: uptimeMs + inMs, due };

@@ -1,13 +1,13 @@
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { pino } from 'pino';
-import { nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/lib/edges.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { openPostgresSearchIndex } from '../../src/store/postgres/search/postgres-search-index.ts';
 
 /** A machine that searches for the word given until it is killed. Prints how many entries were indexed at each search. */
 const address = parseDatabaseUrl(process.env.CALLBOARD_DATABASE_URL ?? '');
 const log = pino({ level: 'silent' });
-const store = await openPostgresStore({ address, edges: nodeEdges, log });
+const store = await openPostgresStore({ address, platform: nodePlatform, log });
 const index = openPostgresSearchIndex({ address, store, log, waitMs: 10, firstMs: 2_000 });
 const terms = [{ words: [process.argv[2] ?? ''], isPrefix: false }];
 const unfiltered = { stageIds: null, kind: undefined, by: undefined, since: undefined, before: undefined };

@@ -1,12 +1,12 @@
 import { StageId } from '@callboard/contract';
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { pino } from 'pino';
-import { nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/lib/edges.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 
 /** Counts up in the titles of two stages, in one transaction each time, until it is killed. Prints each number that is stored. */
 const address = parseDatabaseUrl(process.env.CALLBOARD_DATABASE_URL ?? '');
-const store = await openPostgresStore({ address, edges: nodeEdges, log: pino({ level: 'silent' }) });
+const store = await openPostgresStore({ address, platform: nodePlatform, log: pino({ level: 'silent' }) });
 for (;;) {
   const count = await store.transact(async (tx) => {
     let last = 0;

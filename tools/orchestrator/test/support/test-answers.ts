@@ -1,7 +1,7 @@
 import { type Decision, RequestId } from '@callboard/contract';
 import { openChange, saveChange } from '../../src/domain/change-session.ts';
 import { decideRequest, type Verdict } from '../../src/domain/requests.ts';
-import type { TestSession, Told } from './test-session.ts';
+import type { Reported, TestSession } from './test-session.ts';
 
 export const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
 const VERDICT = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
@@ -13,11 +13,18 @@ export async function decide(
   response: Record<string, unknown>,
   verdict: Omit<Verdict, 'delivery'>,
 ): Promise<void> {
-  const { store, edges, stageId } = session;
+  const { store, platform, stageId } = session;
   await store.transact(async (tx) => {
     const stored = await tx.requests.find(stageId, RequestId.parse(id));
     if (stored === null) throw new Error(`no request ${id}`);
-    const row = { id: edges.newId(), stageId, launchId: stored.launchId, wireId: id, actor: 'Ada', createdAt: tx.now };
+    const row = {
+      id: platform.newId(),
+      stageId,
+      launchId: stored.launchId,
+      wireId: id,
+      actor: 'Ada',
+      createdAt: tx.now,
+    };
     await tx.outbox.insert({ ...row, body: { kind: 'answer', response } });
     const change = await openChange(tx, stageId);
     await decideRequest(tx, change, stored.request, { ...verdict, delivery: 'accepted' });
@@ -41,7 +48,7 @@ export const decision = async ({ store, stageId }: TestSession, id = 'r1'): Prom
   (await store.read.requests.find(stageId, RequestId.parse(id)))?.decision ?? null;
 
 /** The CLI's report of which answer took effect. */
-export const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Told => ({
+export const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Reported => ({
   type: 'response',
   requestId,
   ok: response.subtype === 'success',

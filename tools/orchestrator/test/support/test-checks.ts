@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
 import { type Checks, startChecks } from '../../src/checks/checks.ts';
 import type { CheckCommands } from '../../src/checks/run-check.ts';
-import { createBell } from '../../src/lib/bell.ts';
+import { createSignal } from '../../src/lib/bell.ts';
 import { begun, busyTestSession, read, type TestSession, turnEnded } from './test-session.ts';
 
 type Ended = WorktreeCommand;
@@ -72,7 +72,7 @@ export async function setUpChecks(pipeline: unknown[] = PIPELINE) {
       log,
       commands,
       maxParallel,
-      outboxBell: createBell<StageId>(),
+      outboxSignal: createSignal<StageId>(),
       resumeWith: async (_tx, _stageId, row) => resumed.push(row.body.text) > 0,
       untilStored: (work) => store.transact(work),
     });
@@ -88,8 +88,8 @@ export async function setUpChecks(pipeline: unknown[] = PIPELINE) {
   const turn = async () => {
     const row = (await session.outbox()).findLast(({ kind, state }) => kind === 'message' && state === 'accepted');
     if (row === undefined) throw new Error('Claude was given nothing');
-    await session.tell(read(row.wireId), begun(row.wireId));
-    return session.tell(turnEnded());
+    await session.emit(read(row.wireId), begun(row.wireId));
+    return session.emit(turnEnded());
   };
   const messages = async () =>
     (await session.outbox()).flatMap(({ body }) => (body.kind === 'message' ? body.text : []));

@@ -1,11 +1,11 @@
 import { MachineId } from '@callboard/contract';
 import { onTestFinished } from 'vitest';
-import type { Edges } from '../../src/lib/edges.ts';
+import type { Platform } from '../../src/lib/edges.ts';
 import { followEpochs } from '../../src/machines/follow-epochs.ts';
 import { createMachineStores } from '../../src/machines/machine-stores.ts';
 import { startMachines } from '../../src/machines/machines.ts';
 import { followOwnership } from '../../src/machines/ownership.ts';
-import { followPlaces } from '../../src/machines/places.ts';
+import { followLocations } from '../../src/machines/places.ts';
 import type { MachineReport } from '../../src/store/ports/machine-tables.ts';
 import type { Store } from '../../src/store/store.ts';
 import { silent } from './test-store.ts';
@@ -36,10 +36,10 @@ export async function joinTestStore(store: Store, n: number, fields: Partial<Mac
   const report = machineReport({ name: `machine-${n}`, ...fields });
   const epoch = await store.transact((tx) => tx.machines.register(here, report, LEASE_MS));
   const ownership = await followOwnership({ store, log: silent, here });
-  const places = await followPlaces({ store, log: silent, here });
+  const places = await followLocations({ store, log: silent, here });
   const epochs = followEpochs({ store, log: silent, reload: [ownership.reload, places.reload] });
   const { all, own } = createMachineStores(store, { here, ownership, places, epochs });
-  const machines = startMachines({ store: all, log: silent, here, ownership, places, lookMs: 20 });
+  const machines = startMachines({ store: all, log: silent, here, ownership, places, checkIntervalMs: 20 });
   onTestFinished(async () => {
     ownership.stop();
     places.stop();
@@ -50,8 +50,8 @@ export async function joinTestStore(store: Store, n: number, fields: Partial<Mac
 }
 
 /** Edges whose clocks a test moves: the monotonic one, and the time of day. */
-export function movableEdges(edges: Edges) {
+export function movablePlatform(platform: Platform) {
   const moved = { uptimeMs: 0, timeMs: Date.parse('2026-01-02T03:04:05.000Z') };
-  const own: Edges = { ...edges, uptimeMs: () => moved.uptimeMs, now: () => new Date(moved.timeMs) };
-  return { edges: own, moved };
+  const own: Platform = { ...platform, uptimeMs: () => moved.uptimeMs, now: () => new Date(moved.timeMs) };
+  return { platform: own, moved };
 }

@@ -39,7 +39,7 @@ export async function startTestWriter(mayWrite?: () => boolean) {
   let goneTimes = 0;
   const writer = createOutboxWriter({
     store: session.store,
-    edges: session.edges,
+    platform: session.platform,
     channel,
     launchId: session.launchId(),
     mayWrite,
@@ -47,7 +47,7 @@ export async function startTestWriter(mayWrite?: () => boolean) {
     onError: (error) => errors.push(error),
   });
   onTestFinished(session.store.onGiven(session.launchId(), writer.take));
-  writer.nudge();
+  writer.schedule();
   await writer.drain(); // the rows that the launch began with
   const first = ids().length;
   const since = transactions;
@@ -64,10 +64,10 @@ export async function startTestWriter(mayWrite?: () => boolean) {
 }
 
 /** Gives rows to the launch, in one transaction. */
-export async function insert({ store, edges, stageId, launchId }: TestSession, rows: Record<string, OutboxBody>) {
+export async function insert({ store, platform, stageId, launchId }: TestSession, rows: Record<string, OutboxBody>) {
   await store.transact(async (tx) => {
     for (const [wireId, body] of Object.entries(rows)) {
-      const row = { id: edges.newId(), stageId, launchId: launchId(), wireId, actor: null };
+      const row = { id: platform.newId(), stageId, launchId: launchId(), wireId, actor: null };
       await tx.outbox.insert({ ...row, body, createdAt: tx.now });
     }
   });

@@ -1,22 +1,22 @@
 import type { Attachment } from '@callboard/contract';
-import { createBell } from '../../src/lib/bell.ts';
-import { createMessageQueue, type MessageQueue, type MessageQueueParts } from '../../src/messages/message-queue.ts';
+import { createSignal } from '../../src/lib/bell.ts';
+import { createMessageQueue, type MessageQueue, type MessageQueueDeps } from '../../src/messages/message-queue.ts';
 import type { TestSession } from './test-session.ts';
 
 /** The message queue on a test session's store; only the given parts resume or interrupt anything. */
-export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQueueParts> = {}): MessageQueue =>
+export const testQueue = ({ store, platform }: TestSession, deps: Partial<MessageQueueDeps> = {}): MessageQueue =>
   createMessageQueue({
     store,
-    edges,
-    outboxBell: createBell(),
+    platform,
+    outboxSignal: createSignal(),
     resumeWith: async () => true,
     requireClaude: async () => undefined,
-    takeBackIfGone: async () => undefined,
+    withdrawIfGone: async () => undefined,
     endIfReplaced: async () => undefined,
     interrupt: async () => undefined,
     onInterruptFailed: () => undefined,
     confirmationMs: 10,
-    ...parts,
+    ...deps,
   });
 
 /** A text file to attach to a message. */

@@ -4,7 +4,7 @@ import { sampleProject, sampleStage } from '@callboard/contract/samples';
 import type { DatabaseAddress } from '@callboard/runtime/database-url';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/lib/edges.ts';
 import type { IndexQuery, SearchIndex } from '../../src/store/ports/search-index.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { openPostgresSearchIndex } from '../../src/store/postgres/search/postgres-search-index.ts';
@@ -35,7 +35,7 @@ async function openOnSqlite() {
   const folder = await temporaryFolder();
   const files = { store: join(folder, 'store.sqlite'), index: join(folder, 'search.sqlite') };
   const disk: Disk = { isDiskFull: false };
-  const store = await openSqliteStore(files.store, nodeEdges, silent);
+  const store = await openSqliteStore(files.store, nodePlatform, silent);
   const open = () =>
     openSqliteSearchIndex({ files, store, log: silent, waitMs: 10, firstMs: 2_000, mayGrow: () => !disk.isDiskFull });
   await store.transact((tx) => tx.projects.save(sampleProject()));
@@ -44,7 +44,7 @@ async function openOnSqlite() {
 
 /** Opens the store and its index as one more machine. */
 export async function openOnPostgres(address: DatabaseAddress) {
-  const store = await openPostgresStore({ address, edges: nodeEdges, log: silent });
+  const store = await openPostgresStore({ address, platform: nodePlatform, log: silent });
   const open = () => openPostgresSearchIndex({ address, store, log: silent, waitMs: 10, firstMs: 2_000 });
   await store.transact((tx) => tx.projects.save(sampleProject()));
   return { ...createTestSearch(store, open), files: null, disk: null, address };

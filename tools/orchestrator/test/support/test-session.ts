@@ -12,18 +12,18 @@ import { openChange, saveChange } from '../../src/domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../src/domain/end-launch.ts';
 import type { EventContext } from '../../src/domain/event-context.ts';
 import { queuedMessage } from '../../src/domain/message-delivery.ts';
-import type { Edges } from '../../src/lib/edges.ts';
+import type { Platform } from '../../src/lib/edges.ts';
 import { beginLaunch } from '../../src/sessions/launch/begin-launch.ts';
 import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore, type TestStore } from './test-store.ts';
 
-export type Told = LastingEvent;
+export type Reported = LastingEvent;
 
 /** A session in a real store. The test plays the process and reports what a process would. */
 export interface TestSession {
   readonly store: Store;
-  readonly edges: Edges;
+  readonly platform: Platform;
   readonly stageId: StageId;
   /** The database file. */
   readonly file: string;
@@ -32,7 +32,7 @@ export interface TestSession {
   /** How many alarms were raised. */
   alarms(): number;
   /** Applies these events in one transaction, like a batch of the spool. */
-  tell(...events: Told[]): Promise<SessionRecord>;
+  emit(...events: Reported[]): Promise<SessionRecord>;
   /** Begins a launch, optionally for a queued message. The process is not up until it reports that. */
   begin(messageId?: string): Promise<void>;
   /** Ends the process. `inConversation` lists the messages found in its conversation; null if it could not be read. */
@@ -65,7 +65,7 @@ export async function beginTestSession(
   given?: TestStore,
   launch: TestLaunch = {},
 ): Promise<TestSession> {
-  const { store, edges, events, file, addStage } = given ?? (await openTestStore());
+  const { store, platform, events, file, addStage } = given ?? (await openTestStore());
   const stageId = await addStage(fields);
   let launchId: LaunchId | undefined;
   let alarms = 0;
@@ -77,25 +77,25 @@ export async function beginTestSession(
   };
   const session: TestSession = {
     store,
-    edges,
+    platform,
     stageId,
     file,
     launchId: newestLaunch,
     alarms: () => alarms,
-    tell: (...told) =>
+    emit: (...reported) =>
       store.transact(async (tx) => {
         const change = await openChange(tx, stageId);
         const onAlarm = () => void alarms++;
         const { sandbox = OUTSIDE, mayPeersWrite = false } = launch;
         const fixed = { worktree: '/w', mayHooksAllow: false, knowsAll: true };
         const context = { tx, change, launchId: newestLaunch(), ...fixed, sandbox, mayPeersWrite, onAlarm };
-        for (const event of told) await applyEvent(context, event);
+        for (const event of reported) await applyEvent(context, event);
         return saveChange(tx, change);
       }),
     async begin(messageId) {
       const row = (await store.read.outbox.queueOf(stageId)).find(({ wireId }) => wireId === messageId);
       const begun = await store.transact((tx) =>
-        beginLaunch(tx, { edges, dataDir: '/data' }, { stageId, actor: 'Ada', message: row }),
+        beginLaunch(tx, { platform, dataDir: '/data' }, { stageId, actor: 'Ada', message: row }),
       );
       launchId = begun.launchId;
     },
@@ -106,8 +106,8 @@ export async function beginTestSession(
     },
     enqueue: (text) =>
       store.transact(async (tx) => {
-        const wireId = edges.newWireId();
-        const row = { id: edges.newId(), wireId, stageId, launchId: null, actor: 'Ada', createdAt: tx.now };
+        const wireId = platform.newWireId();
+        const row = { id: platform.newId(), wireId, stageId, launchId: null, actor: 'Ada', createdAt: tx.now };
         const body = OutboxBody.parse({ kind: 'message', text, entered: false });
         await tx.outbox.insert({ ...row, body, position: ++position });
         const change = await openChange(tx, stageId);
@@ -141,28 +141,28 @@ export async function busyTestSession(
 ): Promise<TestSession> {
   const session = await beginTestSession(fields, given, launch);
   const prompt = (await session.outbox()).find((row) => row.kind === 'message');
-  await session.tell(up(), read(prompt?.wireId ?? ''), begun(prompt?.wireId ?? ''));
+  await session.emit(up(), read(prompt?.wireId ?? ''), begun(prompt?.wireId ?? ''));
   return session;
 }
 
-export const up = (open: Extract<LastingEvent, { type: 'initialized' }>['open'] = []): Told => ({
+export const up = (open: Extract<LastingEvent, { type: 'initialized' }>['open'] = []): Reported => ({
   type: 'initialized',
   mode: 'default',
   open,
   unclear: [],
 });
 
-export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });
+export const read = (messageId: string): Reported => ({ type: 'message-progress', messageId, progress: 'consumed' });
 
 /** Begins a turn with these messages, joined into one if there are several. */
-export const begun = (...messageIds: string[]): Told => ({
+export const begun = (...messageIds: string[]): Reported => ({
   type: 'turn-started',
   model: 'opus',
   mode: 'default',
   messageIds,
 });
 
-export const turnEnded = (outcome: 'succeeded' | 'failed' | 'interrupted' = 'succeeded'): Told => ({
+export const turnEnded = (outcome: 'succeeded' | 'failed' | 'interrupted' = 'succeeded'): Reported => ({
   type: 'turn-ended',
   end: { outcome, message: null, durationMs: 5, costUsd: 0.5, tokens: null },
 });
@@ -182,7 +182,7 @@ export const sampleAsk = (fields: Partial<Ask> = {}): Ask => ({
   ...fields,
 });
 
-export const asked = (requestId: string, fields: Partial<Ask> = {}): Told => ({
+export const asked = (requestId: string, fields: Partial<Ask> = {}): Reported => ({
   type: 'asked',
   requestId,
   kind: 'approval',

@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { dataDirLayout } from '../../src/data-dir.ts';
-import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Schema } from '../../src/store/sql/schema.ts';
 import { migrate } from '../../src/store/sqlite/migrate.ts';
@@ -26,14 +26,14 @@ export { sampleProject, sampleStage };
 const START = Date.parse(AT);
 
 /** Edges whose clock advances by a millisecond at each reading. */
-export function tickingEdges(): Edges {
+export function tickingPlatform(): Platform {
   let ticks = 0;
-  return { ...nodeEdges, now: () => new Date(START + ticks++) };
+  return { ...nodePlatform, now: () => new Date(START + ticks++) };
 }
 
 export interface TestStore {
   readonly store: Store;
-  readonly edges: Edges;
+  readonly platform: Platform;
   /** The database file; empty on PostgreSQL. */
   readonly file: string;
   /** The data directory: it holds the file, or says that the store is a database. */
@@ -68,8 +68,8 @@ export type StoreKind = 'SQLite' | 'PostgreSQL';
 const usualKind: StoreKind = isTestedOnPostgres ? 'PostgreSQL' : 'SQLite';
 
 /** Opens a store in its own file or database, with one project; closes and removes it when the test is over. */
-export async function openTestStore(edges = tickingEdges(), kind: StoreKind = usualKind): Promise<TestStore> {
-  const place = await (kind === 'SQLite' ? createFile(edges) : createDatabaseOf(edges));
+export async function openTestStore(platform = tickingPlatform(), kind: StoreKind = usualKind): Promise<TestStore> {
+  const place = await (kind === 'SQLite' ? createFile(platform) : createDatabaseOf(platform));
   const store = await place.open();
   onTestFinished(store.close);
   const events: BoardEvent[] = [];
@@ -79,7 +79,7 @@ export async function openTestStore(edges = tickingEdges(), kind: StoreKind = us
   let stages = 0;
   return {
     store,
-    edges,
+    platform,
     file: place.file,
     dataDir: place.dataDir,
     address: place.address,
@@ -93,26 +93,26 @@ export async function openTestStore(edges = tickingEdges(), kind: StoreKind = us
   };
 }
 
-interface Place {
+interface Location {
   file: string;
   address: DatabaseAddress | null;
   dataDir: string;
   open: () => Promise<Store>;
 }
 
-async function createFile(edges: Edges): Promise<Place> {
+async function createFile(platform: Platform): Promise<Location> {
   const dataDir = await temporaryFolder();
   const { database: file } = dataDirLayout(dataDir);
   migrated ??= createMigrated();
   await writeFile(file, await migrated);
-  return { file, address: null, dataDir, open: () => openSqliteStore(file, edges, silent) };
+  return { file, address: null, dataDir, open: () => openSqliteStore(file, platform, silent) };
 }
 
-async function createDatabaseOf(edges: Edges): Promise<Place> {
+async function createDatabaseOf(platform: Platform): Promise<Location> {
   const address = await createStoreDatabase();
   const dataDir = await temporaryFolder();
-  await noteSharedStore(dataDirLayout(dataDir).storeLocation, nameOfDatabase(address), edges.now());
-  return { file: '', address, dataDir, open: () => openPostgresStore({ address, edges, log: silent }) };
+  await noteSharedStore(dataDirLayout(dataDir).storeLocation, nameOfDatabase(address), platform.now());
+  return { file: '', address, dataDir, open: () => openPostgresStore({ address, platform, log: silent }) };
 }
 
 export const stageId = (id: string): StageId => StageId.parse(id);
@@ -124,5 +124,5 @@ export const withFields = <T extends object>(base: T, fields: Partial<T>): T =>
 /** For a trash that holds files only. */
 export const NO_REPOSITORY = {
   putBack: () => Promise.reject(new Error('there is no repository')),
-  dropKept: () => Promise.resolve(),
+  dropSaved: () => Promise.resolve(),
 };

@@ -3,7 +3,7 @@ import { selfIdentity } from '@callboard/runtime/process-identity';
 import { onTestFinished } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
 import { createApprovalService } from '../../src/approvals/approval-service.ts';
-import { createBell } from '../../src/lib/bell.ts';
+import { createSignal } from '../../src/lib/bell.ts';
 import { createSessionExecutor } from '../../src/sessions/executor/session-executor.ts';
 import type { LaunchRecord, SessionRecord } from '../../src/store/records.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
@@ -18,8 +18,8 @@ const NO_RECORD = { readConversation: async () => null, readHooks: async () => [
 /** An idle session with the services that people's commands reach; the test plays its process. */
 export async function openTestTurn(given?: TestStore) {
   const session = await busyTestSession({}, given);
-  await session.tell(turnEnded());
-  const { store, edges, launchId } = session;
+  await session.emit(turnEnded());
+  const { store, platform, launchId } = session;
   const { channel, print } = createTestChannel();
   /** Everything that happens, in order. */
   const seen: string[] = [];
@@ -83,28 +83,28 @@ export async function openTestTurn(given?: TestStore) {
       onUnreadable: nothing,
       onMisplaced: nothing,
     };
-    const lowPriorityWork = { add: nothing, stir: nothing };
-    const outboxBell = createBell<typeof session.stageId>();
-    const parts = {
+    const lowPriorityWork = { add: nothing, recordActivity: nothing };
+    const outboxSignal = createSignal<typeof session.stageId>();
+    const deps = {
       store,
-      edges,
+      platform,
       log: silent,
       lowPriorityWork,
-      outboxBell,
-      keepBefore: nothing,
+      outboxSignal,
+      snapshotBefore: nothing,
       misplacement: nothing,
     };
-    return createSessionExecutor({ launch, process, channel, place }, { ...parts, ...hints, ...others });
+    return createSessionExecutor({ launch, process, channel, place }, { ...deps, ...hints, ...others });
   }
 
-  const parts = { store: counting, edges, outboxBell: createBell<typeof session.stageId>() };
+  const deps = { store: counting, platform, outboxSignal: createSignal<typeof session.stageId>() };
   return {
     session,
     print,
     seen,
     marked: executor.marked,
     queue: testQueue(session, { store: counting }),
-    approvals: createApprovalService({ ...parts, confirmationMs: 10_000 }),
+    approvals: createApprovalService({ ...deps, confirmationMs: 10_000 }),
     /** Resolves when the event was emitted, with everything that happened since the last call. */
     async after(type: string): Promise<string[]> {
       await until(type, () => seen.includes(type));
@@ -115,6 +115,6 @@ export async function openTestTurn(given?: TestStore) {
 
 /** The call that is asked about. */
 export const call = { id: 'toolu_1', name: 'Bash', input: { command: 'make' } };
-export const tells = (type: string, fields: object) => ({ type, session_id: 's', ...fields });
+export const notifies = (type: string, fields: object) => ({ type, session_id: 's', ...fields });
 export const says = (block: object) =>
-  tells('assistant', { parent_tool_use_id: null, message: { id: 'msg_1', role: 'assistant', content: [block] } });
+  notifies('assistant', { parent_tool_use_id: null, message: { id: 'msg_1', role: 'assistant', content: [block] } });

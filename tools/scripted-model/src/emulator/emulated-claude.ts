@@ -6,7 +6,7 @@ import { createPermissionRequests } from './permission-requests.ts';
 import type { Printer } from './printer.ts';
 import { replay, runTurn } from './turn.ts';
 
-export interface EmulatorParts {
+export interface EmulatorDeps {
   conversation: Conversation;
   printer: Printer;
   permissionMode: string;
@@ -19,7 +19,7 @@ export interface EmulatorParts {
  * script in the newest message.
  * @returns the function that takes the host's lines
  */
-export function createEmulatedClaude({ exit, ...parts }: EmulatorParts): (line: InputLine) => void {
+export function createEmulatedClaude({ exit, ...parts }: EmulatorDeps): (line: InputLine) => void {
   const { conversation, printer } = parts;
   const requests = createPermissionRequests(printer);
   const process: EmulatedProcess = { ...parts, requests, queue: [], costUsd: 0, turn: null, isEnding: false };

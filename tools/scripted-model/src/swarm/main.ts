@@ -9,7 +9,7 @@ import { createEmulatedClaude } from '../emulator/emulated-claude.ts';
 import { createLineCutter, readLine } from '../emulator/input.ts';
 import { createPrinter } from '../emulator/printer.ts';
 
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 const [registry = ''] = process.argv.slice(2);
 /** Functions that close the sessions, by pid. */
 const sessions = new Map<number, () => void>();
@@ -51,7 +51,7 @@ function isAlive(pid: number): boolean {
 
 setInterval(() => {
   for (const [pid, letGo] of sessions) if (!isAlive(pid)) letGo();
-}, LOOK_MS);
+}, CHECK_INTERVAL_MS);
 // Opened for writing as well, so that it does not end when the first program has registered.
 const registrations = new Socket({ fd: openSync(registry, constants.O_RDWR | constants.O_NONBLOCK), writable: false });
 registrations.setEncoding('utf8').on('data', createLineCutter(take));

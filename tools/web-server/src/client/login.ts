@@ -13,7 +13,7 @@ const AGAIN = 'Then open the link once more: it has not been used.';
 const loading = new Image();
 loading.src = '/login/wait';
 
-function tell(title: string, sentences: readonly string[]): void {
+function notify(title: string, sentences: readonly string[]): void {
   const main = document.querySelector('main');
   const heading = document.createElement('h1');
   heading.textContent = title;
@@ -38,9 +38,9 @@ const isLoggedIn = async (): Promise<boolean> => (await pageFetch(routes.get_log
 async function logIn(code: string): Promise<void> {
   const key = await makeKey().catch(() => null);
   if (key === null) {
-    const words =
+    const text =
       'Callboard keeps a key in it (IndexedDB), so that nobody else can use its login. Allow site data for this address, or use another browser.';
-    return tell('This browser keeps no data for Callboard', [words, AGAIN]);
+    return notify('This browser keeps no data for Callboard', [text, AGAIN]);
   }
   const body = { code, key } satisfies z.input<typeof LoginBody>;
   const response = await fetch(serviceRoutes.logIn.path, {
@@ -54,14 +54,14 @@ async function logIn(code: string): Promise<void> {
   }
   const problem = await problemOf(response);
   if (problem?.code !== 'bad_login_link' && problem?.code !== 'bad_request') {
-    return tell('Login is not possible just now', [
+    return notify('Login is not possible just now', [
       problem?.detail ?? 'Callboard gave no answer.',
       'Open the link again in a moment.',
     ]);
   }
   // The link was opened again in the browser that used it.
   if (await isLoggedIn()) return toTheBoard();
-  tell('This login link does not work any more', [
+  notify('This login link does not work any more', [
     'It was used already, or it has expired. Each link works once.',
     NEXT,
   ]);
@@ -70,5 +70,5 @@ async function logIn(code: string): Promise<void> {
 const code = new URLSearchParams(location.search).get('code') ?? '';
 history.replaceState(null, '', '/login');
 logIn(code).catch(() =>
-  tell('Login is not possible just now', ['Callboard did not answer.', `Open the link again in a moment. ${NEXT}`]),
+  notify('Login is not possible just now', ['Callboard did not answer.', `Open the link again in a moment. ${NEXT}`]),
 );

@@ -1,6 +1,6 @@
 import type { CertificatePair } from '@callboard/runtime/certificate';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import fastifyCookie from '@fastify/cookie';
 import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -29,7 +29,7 @@ export interface AppSettings {
   /** The address to bind to, and the port; another port may be taken instead. */
   host: string;
   port: number;
-  reach: Reach;
+  exposure: Exposure;
   version: string;
   /** The folder of the built client. */
   clientDir: string;
@@ -42,7 +42,7 @@ export interface AppSettings {
   headersTimeoutMs: number;
 }
 
-export interface AppParts {
+export interface AppDeps {
   client: OrchestratorClient;
   hub: EventHub;
   log: FastifyBaseLogger;
@@ -64,8 +64,8 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const MAX_PARAM_LENGTH = 300;
 
 /** Builds the HTTP server; it does not listen yet. Closing it ends the event streams first. */
-export async function buildApp(parts: AppParts): Promise<App> {
-  const { client, hub, log, settings, certificate, now = () => performance.now() } = parts;
+export async function buildApp(deps: AppDeps): Promise<App> {
+  const { client, hub, log, settings, certificate, now = () => performance.now() } = deps;
   const limits: HttpsLimits = {
     headersTimeout: settings.headersTimeoutMs,
     connectionsCheckingInterval: settings.headersTimeoutMs / 2,
@@ -75,26 +75,26 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const app = createServer(log, limits, https);
   limitHalfOpen(app.server, settings.maxHalfOpen);
 
-  const { host, version, requestsPerSecond, streamsPerLogin, reach } = settings;
+  const { host, version, requestsPerSecond, streamsPerLogin, exposure } = settings;
   let listening: number | null = null;
   const port = () => {
     listening ??= listeningPort(app);
     return listening ?? settings.port;
   };
-  const visits = createVisits({ host, port, reach });
+  const visits = createVisits({ host, port, exposure });
   const tokens = createPageTokens(now);
   const guesses = createGuessLimit(requestsPerSecond, now);
   const authenticator = createAuthenticator({ client, visits, tokens, guesses });
   const checkOrigin = createOriginCheck(visits);
 
-  const headers = securityHeaders(maySayHttpsOnly(reach));
+  const headers = securityHeaders(maySayHttpsOnly(exposure));
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers);
     checkOrigin(request);
     if (!sendKillSwitch(request, reply)) done();
   });
   await app.register(fastifyCookie);
-  const ownOrigin = () => reach.publicUrl ?? `${https === null ? 'http' : 'https'}://localhost:${port()}`;
+  const ownOrigin = () => exposure.publicUrl ?? `${https === null ? 'http' : 'https'}://localhost:${port()}`;
   const cookieName = () => sessionCookie({ origin: ownOrigin(), isSecure: ownOrigin().startsWith('https:') }).name;
   await app.register(swagger, openApi({ version, cookieName }));
 

@@ -60,8 +60,8 @@ it.each([
   expect(response.json()).toMatchObject({ code: 'bad_request', detail: expect.stringContaining(detail) });
 });
 
-const problem = (code: string, status: number, words: string) =>
-  expect.objectContaining({ code, status, detail: expect.stringContaining(words) });
+const problem = (code: string, status: number, text: string) =>
+  expect.objectContaining({ code, status, detail: expect.stringContaining(text) });
 
 it('sends problems with the matching HTTP status for unreadable bodies', async () => {
   const broken = await send('POST', '/api/stages', '{"title":');

@@ -54,8 +54,8 @@ function describeIssue(issue: { instancePath: string; message?: string | undefin
 }
 
 const titleOf = (code: ProblemCode): string => {
-  const words = code.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const text = code.replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
 };
 
 const TRANSIENT: ReadonlySet<ProblemCode> = new Set(['orchestrator_unreachable', 'starting', 'too_many_requests']);
@@ -80,8 +80,8 @@ const UNREADABLE: Readonly<Record<string, string>> = {
  */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || socket.bytesRead === 0 || error.code === 'ECONNRESET') return void socket.destroy();
-  const words = UNREADABLE[error.code ?? ''] ?? 'This is not a valid HTTP request.';
-  const body = JSON.stringify(toProblem(new Rejection('bad_request', words)));
+  const text = UNREADABLE[error.code ?? ''] ?? 'This is not a valid HTTP request.';
+  const body = JSON.stringify(toProblem(new Rejection('bad_request', text)));
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Content-Type: application/problem+json',

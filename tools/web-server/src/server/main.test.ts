@@ -45,7 +45,12 @@ async function startOrchestrator() {
   cleanUp.push(orchestrator.kill);
   return {
     orchestrator,
-    config: { host: '127.0.0.1', port: 0, reach: LOOPBACK, orchestrator: { url: orchestrator.url(), secret: SECRET } },
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      exposure: LOOPBACK,
+      orchestrator: { url: orchestrator.url(), secret: SECRET },
+    },
   };
 }
 
@@ -75,7 +80,7 @@ it('is ready before the orchestrator is', async () => {
   const ready = await configure({
     host: '127.0.0.1',
     port: 0,
-    reach: LOOPBACK,
+    exposure: LOOPBACK,
     orchestrator: { url: 'ws://127.0.0.1:9', secret: SECRET },
   });
   if (ready.type !== 'ready') throw new Error(JSON.stringify(ready));
@@ -84,10 +89,10 @@ it('is ready before the orchestrator is', async () => {
 });
 
 it('gives up with clear words when the port is taken', async () => {
-  const squatter = createServer().listen(0, '127.0.0.1');
-  await once(squatter, 'listening');
-  cleanUp.push(() => squatter.close());
-  const address = squatter.address();
+  const portHolder = createServer().listen(0, '127.0.0.1');
+  await once(portHolder, 'listening');
+  cleanUp.push(() => portHolder.close());
+  const address = portHolder.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   const { configure, exited } = startMain();
   const { config } = await startOrchestrator();
@@ -132,7 +137,7 @@ it('listens while the orchestrator is still starting, and is ready once it was t
   const ready = configure({
     host: '127.0.0.1',
     port,
-    reach: LOOPBACK,
+    exposure: LOOPBACK,
     orchestrator: { url: null, secret: SECRET },
   }).then((answer) => {
     isReady = true;
@@ -149,7 +154,7 @@ it('listens while the orchestrator is still starting, and is ready once it was t
 it('ends when it is told to before it knows where the orchestrator is', async () => {
   const { child, configure, exited } = startMain();
   const port = await freePort();
-  void configure({ host: '127.0.0.1', port, reach: LOOPBACK, orchestrator: { url: null, secret: SECRET } }).catch(
+  void configure({ host: '127.0.0.1', port, exposure: LOOPBACK, orchestrator: { url: null, secret: SECRET } }).catch(
     () => undefined,
   );
   const health = async () => (await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null))?.status;

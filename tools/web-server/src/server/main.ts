@@ -15,7 +15,7 @@ const ORCHESTRATOR_MS = 10_000;
 const log = createLog({ level: logLevel(process.env) }, pino.destination({ fd: 2, sync: true }));
 const orchestratorAt = Promise.withResolvers<string>();
 
-const tell = runSupervised({
+const notify = runSupervised({
   name: 'web server',
   Config: WebServerConfig,
   start,
@@ -26,12 +26,12 @@ const tell = runSupervised({
   log,
 });
 
-async function start({ host, port, reach, orchestrator: { url, secret } }: WebServerConfig) {
+async function start({ host, port, exposure, orchestrator: { url, secret } }: WebServerConfig) {
   if (url !== null) orchestratorAt.resolve(url);
   const server = await startWebServer(
-    { host, port, reach, orchestrator: { url: orchestratorAt.promise, secret } },
+    { host, port, exposure, orchestrator: { url: orchestratorAt.promise, secret } },
     log,
-    { onNotice: (text) => void tell({ type: 'notice', text }) },
+    { onNotice: (text) => void notify({ type: 'notice', text }) },
   );
   const whenReady = async () => {
     await orchestratorAt.promise;

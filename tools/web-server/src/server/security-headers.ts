@@ -1,6 +1,6 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import helmet, { type HelmetOptions } from 'helmet';
 
 /**
@@ -33,7 +33,7 @@ const HALF_A_YEAR = 180 * 24 * 3_600;
  * Whether Callboard may tell browsers that this host speaks HTTPS alone. The header is about all ports of a host, so only
  * where Callboard is that host's web site. A proxy speaks for itself.
  */
-export const maySayHttpsOnly = ({ tls, publicUrl }: Reach): boolean =>
+export const maySayHttpsOnly = ({ tls, publicUrl }: Exposure): boolean =>
   tls !== null && publicUrl !== null && new URL(publicUrl).port === '';
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readCertificate } from '@callboard/runtime/certificate';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import type { FastifyBaseLogger } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type AppSettings, buildApp, listeningPort } from './app.ts';
@@ -11,10 +11,10 @@ import { withOwnWarning } from './reach/own-warnings.ts';
 import { watchCertificate } from './reach/watch-certificate.ts';
 
 /** Where the web server listens, and its orchestrator, which may still be starting. */
-export interface WebServerPlace {
+export interface WebServerLocation {
   host: string;
   port: number;
-  reach: Reach;
+  exposure: Exposure;
   orchestrator: { url: string | Promise<string>; secret: string };
 }
 
@@ -28,7 +28,7 @@ export interface WebServer {
 }
 
 /** Settings that tests change. */
-export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port' | 'reach'> {
+export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port' | 'exposure'> {
   /** Of the event streams. */
   heartbeatMs: number;
   loginCheckMs: number;
@@ -39,7 +39,7 @@ export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port' | '
   /** How often the files of the certificate are read. */
   certificateMs: number;
   /** Called with what a person in front of the terminal should know. */
-  onNotice: (words: string) => void;
+  onNotice: (text: string) => void;
 }
 
 const defaults: WebServerSettings = {
@@ -63,7 +63,7 @@ const defaults: WebServerSettings = {
  * everything already started and rejects with the system's error (`EADDRINUSE`, for example), or with CertificateError.
  */
 export async function startWebServer(
-  config: WebServerPlace,
+  config: WebServerLocation,
   log: FastifyBaseLogger,
   overrides: Partial<WebServerSettings> = {},
 ): Promise<WebServer> {
@@ -71,10 +71,10 @@ export async function startWebServer(
     ...defaults,
     ...overrides,
   };
-  const { host, port, orchestrator, reach } = config;
+  const { host, port, orchestrator, exposure } = config;
   const life = createLifecycle(log);
   try {
-    const certificate = reach.tls && (await readCertificate(reach.tls));
+    const certificate = exposure.tls && (await readCertificate(exposure.tls));
     const inner = createOrchestratorClient({ ...orchestrator, log, heartbeatMs: pingMs, maxBackoffMs });
     life.onStop('orchestrator client', () => inner.close());
     const { client, warn } = withOwnWarning(inner);
@@ -85,16 +85,16 @@ export async function startWebServer(
       hub,
       log,
       certificate,
-      settings: { ...settings, host, port, reach },
+      settings: { ...settings, host, port, exposure },
     });
     life.onStop('http', () => app.close());
     await app.listen({ host, port });
-    if (reach.tls !== null && certificate !== null) {
-      const onTrouble = (words: string | null) => {
-        warn(words);
-        onNotice(words ?? 'The certificate can be used again.');
+    if (exposure.tls !== null && certificate !== null) {
+      const onError = (text: string | null) => {
+        warn(text);
+        onNotice(text ?? 'The certificate can be used again.');
       };
-      const parts = { files: reach.tls, loaded: certificate, checkMs: certificateMs, onTrouble };
+      const parts = { files: exposure.tls, loaded: certificate, checkMs: certificateMs, onError };
       life.onStop('certificate', watchCertificate({ ...parts, onChange: setCertificate }));
     }
     return { port: listeningPort(app) ?? port, whenReached: client.whenReady, stop: life.stop };

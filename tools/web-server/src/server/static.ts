@@ -49,8 +49,8 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     if (path === '/api' || path.startsWith('/api/')) {
-      const words = `There is no ${request.method} ${path}; /api/openapi.json lists all routes.`;
-      return sendProblem(new Rejection('not_found', words), request.log, reply);
+      const text = `There is no ${request.method} ${path}; /api/openapi.json lists all routes.`;
+      return sendProblem(new Rejection('not_found', text), request.log, reply);
     }
     return isPage(request, path)
       ? sendPage(reply, 'index.html')

@@ -1,5 +1,5 @@
 /** How long a request must have been drawn, with no key pressed, before a key decides it. */
-const LOOK_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /**
  * Whether a key may decide the request on the screen. Nothing is decided by a key that was pressed before the request had been drawn whole
@@ -28,7 +28,7 @@ export function createArming(now: () => number): Arming {
     isShown: () => since !== null,
     press: (isAlone) => {
       if (since === null) return false;
-      if (isAlone && now() - since >= LOOK_MS) return true;
+      if (isAlone && now() - since >= CHECK_INTERVAL_MS) return true;
       since = now();
       return false;
     },

@@ -6,8 +6,8 @@ import { answerOf, fieldValueOf } from '../answers.ts';
 import { allowing, idsOf, needsAnswer } from '../decide.ts';
 import { visibleLine } from '../text.ts';
 
-export interface KeyParts {
-  readonly desk: Transport;
+export interface KeyDeps {
+  readonly api: Transport;
   /** Has the person type a line; null if they go back. */
   readonly ask: (prompt: string) => Promise<string | null>;
   readonly say: (line: string) => void;
@@ -29,40 +29,40 @@ export const isDeciding = (key: string, request: PendingRequest): boolean =>
  * Does what a key stands for. Resolves with whether an answer was accepted; says why not, otherwise.
  * @throws whatever is no refusal of the API
  */
-export async function decideByKey(key: string, request: PendingRequest, parts: KeyParts): Promise<boolean> {
+export async function decideByKey(key: string, request: PendingRequest, deps: KeyDeps): Promise<boolean> {
   try {
-    if (key === 'r') return await answerByKeys(request, parts);
-    if (key === 'd') return await denyByKeys(request, parts);
-    parts.say('Sending...');
+    if (key === 'r') return await answerByKeys(request, deps);
+    if (key === 'd') return await denyByKeys(request, deps);
+    deps.say('Sending...');
     const mode = key === 'e' ? 'acceptEdits' : 'default';
-    await parts.desk.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
+    await deps.api.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
     return true;
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    parts.say(visibleLine(error.message, 'prose'));
+    deps.say(visibleLine(error.message, 'prose'));
     return false;
   }
 }
 
-async function denyByKeys(request: PendingRequest, { desk, ask, say }: KeyParts): Promise<boolean> {
+async function denyByKeys(request: PendingRequest, { api, ask, say }: KeyDeps): Promise<boolean> {
   const what = request.kind === 'plan' ? 'What should change?' : 'Tell Claude why (optional).';
   const reason = await ask(`${what} Enter sends, Esc goes back: `);
   if (reason === null) return false;
   say('Sending...');
-  const words = reason.trim() === '' ? {} : { reason };
-  await desk.command('approve_tool', { ...idsOf(request), decision: 'deny', ...words });
+  const text = reason.trim() === '' ? {} : { reason };
+  await api.command('approve_tool', { ...idsOf(request), decision: 'deny', ...text });
   return true;
 }
 
-async function answerByKeys(request: PendingRequest, parts: KeyParts): Promise<boolean> {
+async function answerByKeys(request: PendingRequest, deps: KeyDeps): Promise<boolean> {
   const texts: string[] = [];
   for (const { prompt, check, toText } of fieldsToAsk(request)) {
-    const text = await askUntilRight(prompt, check, parts);
+    const text = await askUntilRight(prompt, check, deps);
     if (text === null) return false;
     texts.push(...toText(text));
   }
-  parts.say('Sending...');
-  await sendAnswer(parts.desk, request, texts);
+  deps.say('Sending...');
+  await sendAnswer(deps.api, request, texts);
   return true;
 }
 
@@ -91,7 +91,7 @@ function fieldsToAsk(request: PendingRequest): Asked[] {
   }));
 }
 
-async function askUntilRight(prompt: string, check: Asked['check'], { ask, say }: KeyParts): Promise<string | null> {
+async function askUntilRight(prompt: string, check: Asked['check'], { ask, say }: KeyDeps): Promise<string | null> {
   for (;;) {
     const text = await ask(prompt);
     if (text === null) return null;

@@ -1,17 +1,17 @@
 import {
+  formatUsd,
   type SessionSummary,
   type StageView,
   shortDuration,
   type TranscriptEntry,
-  usdWords,
 } from '@callboard/contract';
-import { outcomeWords } from '../find.ts';
+import { outcomeText } from '../find.ts';
 import type { Style } from '../style.ts';
 import { cut, indented, safeJson, visibleLine, visibleLines } from '../text.ts';
-import { waitingWords } from '../waiting-words.ts';
+import { waitingText } from '../waiting-words.ts';
 
 /** Where text is drawn. */
-export interface TextPlace {
+export interface TextPosition {
   readonly width: number;
   readonly style: Style;
 }
@@ -22,26 +22,26 @@ const RESULT_LINES = 4;
 const RESULT_TEXT = 4_000;
 
 /** Returns an entry of the transcript as lines; none for what a terminal leaves out. */
-export function entryLines(entry: TranscriptEntry, place: TextPlace): string[] {
-  const { style, width } = place;
+export function entryLines(entry: TranscriptEntry, position: TextPosition): string[] {
+  const { style, width } = position;
   switch (entry.kind) {
     case 'user':
       return [
-        headingOf('you', entry.at, place, entry.by),
+        headingOf('you', entry.at, position, entry.by),
         ...indented(visibleLines(entry.text, 'prose'), INDENT, width),
         ...entry.attachments.map(({ name }) => style.dim(`${INDENT}attached: ${visibleLine(name, 'command')}`)),
       ];
     case 'text':
-      return [claudeHeading(entry.at, place), ...indented(visibleLines(entry.text, 'prose'), INDENT, width)];
+      return [claudeHeading(entry.at, position), ...indented(visibleLines(entry.text, 'prose'), INDENT, width)];
     case 'thinking':
       return [];
     case 'tool-use':
       return [cut(`${INDENT}> ${actionOf(entry)}`, width)];
     case 'tool-result':
-      return resultLines(entry, place);
+      return resultLines(entry, position);
     case 'decision': {
       const asked = visibleLine(entry.decision.asked, 'command') || entry.decision.toolName;
-      const line = `${asked}: ${outcomeWords(entry.decision)}`;
+      const line = `${asked}: ${outcomeText(entry.decision)}`;
       return indented([entry.decision.outcome === 'denied' ? style.fail(line) : style.good(line)], INDENT, width);
     }
     case 'turn-end':
@@ -56,9 +56,9 @@ export function entryLines(entry: TranscriptEntry, place: TextPlace): string[] {
 }
 
 /** The line above what Claude writes. */
-export const claudeHeading = (at: string, place: TextPlace): string => headingOf('claude', at, place, null);
+export const claudeHeading = (at: string, position: TextPosition): string => headingOf('claude', at, position, null);
 
-function headingOf(who: string, at: string, { style }: TextPlace, by: string | null): string {
+function headingOf(who: string, at: string, { style }: TextPosition, by: string | null): string {
   const name = by === null ? '' : ` (${visibleLine(by, 'prose')})`;
   return `${style.bold(who)} ${style.dim(`${timeOf(at)}${name}`)}`;
 }
@@ -73,7 +73,7 @@ function actionOf({ toolName, input }: Extract<TranscriptEntry, { kind: 'tool-us
 
 function resultLines(
   { text, isError }: Extract<TranscriptEntry, { kind: 'tool-result' }>,
-  { width, style }: TextPlace,
+  { width, style }: TextPosition,
 ) {
   const lines = visibleLines(text.slice(0, RESULT_TEXT).trimEnd(), 'code').filter((line) => line.trim() !== '');
   const shown = lines.slice(0, RESULT_LINES).map((line) => cut(`${INDENT}  ${line}`, width));
@@ -87,7 +87,7 @@ function turnLine(
 ) {
   const facts = [
     ...(durationMs === null ? [] : [shortDuration(durationMs)]),
-    ...(costUsd === null ? [] : [usdWords(costUsd)]),
+    ...(costUsd === null ? [] : [formatUsd(costUsd)]),
     ...(message === null || outcome === 'succeeded' ? [] : [visibleLine(message, 'prose')]),
   ];
   const line = [`-- turn ${outcome}`, ...facts].join(', ');
@@ -107,10 +107,10 @@ export function standing({
     return merged === null
       ? 'Done, not merged.'
       : `Done, merged ${merged.commit.slice(0, 7)} into ${visibleLine(merged.into, 'command')}.`;
-  return session === null ? 'Not started.' : sessionWords(session);
+  return session === null ? 'Not started.' : sessionText(session);
 }
 
-function sessionWords(session: SessionSummary): string {
+function sessionText(session: SessionSummary): string {
   const { state, alarm, atGate, lastTurn, terminal } = session;
   if (alarm !== null) return `Security alarm: ${visibleLine(alarm.detail, 'prose')}`;
   if (terminal !== null) return 'Continued in a terminal.';
@@ -125,7 +125,7 @@ function sessionWords(session: SessionSummary): string {
       return `Could not start${lastTurn?.message == null ? '' : `: ${visibleLine(lastTurn.message, 'prose')}`}`;
     case 'idle':
     case 'ended': {
-      const waits = waitingWords(session);
+      const waits = waitingText(session);
       if (waits !== null) return `Stopped: ${waits}.`;
       if (atGate) return 'Phase finished; callboard advance starts the next one.';
       return lastTurn?.outcome === 'succeeded' ? 'Ready for review.' : 'Stopped.';

@@ -30,35 +30,35 @@ const RETRY_MS = 500;
  * @throws TransportError if trying again does not help (no login, an unknown stage)
  */
 export async function* followStage(
-  desk: Transport,
+  api: Transport,
   stageId: StageId,
   signal: AbortSignal,
 ): AsyncGenerator<WatchItem, void> {
   const read = <T>(work: () => Promise<T>) => retried(work, signal);
   let last = 0;
-  const start = await read(() => desk.command('get_board', {}, signal));
+  const start = await read(() => api.command('get_board', {}, signal));
   yield* stateOf(start, stageId);
   let seen = start.seq;
-  const { entries } = await read(() => desk.command('get_transcript', { stageId, limit: NEWEST }, signal));
+  const { entries } = await read(() => api.command('get_transcript', { stageId, limit: NEWEST }, signal));
   for (const entry of entries) yield toItem(entry);
   last = entries.at(-1)?.index ?? 0;
   yield { type: 'pending', data: { pending: pendingOf(start, stageId) } };
-  const { blocks } = await read(() => desk.command('get_live_text', { stageId }, signal));
+  const { blocks } = await read(() => api.command('get_live_text', { stageId }, signal));
   for (const data of blocks) yield { type: 'text-delta', data };
-  await desk.command('watch', { stageIds: [stageId] }, signal);
+  await api.command('watch', { stageIds: [stageId] }, signal);
 
   async function* newEntries(): AsyncGenerator<WatchItem, void> {
     for (;;) {
-      const page = await read(() => desk.command('get_transcript', { stageId, after: last, limit: PAGE }, signal));
+      const page = await read(() => api.command('get_transcript', { stageId, after: last, limit: PAGE }, signal));
       for (const entry of page.entries) yield toItem(entry);
       last = page.entries.at(-1)?.index ?? last;
       if (page.entries.length < PAGE) return;
     }
   }
 
-  for await (const item of desk.events({ since: start.seq }, signal)) {
+  for await (const item of api.events({ since: start.seq }, signal)) {
     if (item.type === 'resync') {
-      const board = await read(() => desk.command('get_board', {}, signal));
+      const board = await read(() => api.command('get_board', {}, signal));
       seen = board.seq;
       yield* newEntries();
       yield* stateOf(board, stageId);

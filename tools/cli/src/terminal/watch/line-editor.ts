@@ -1,6 +1,6 @@
 import { cut, displayWidth, visibleLine } from '../text.ts';
 
-export interface LineEditorParts {
+export interface LineEditorOptions {
   readonly prompt: string;
   readonly columns: () => number;
   readonly write: (text: string) => void;
@@ -22,7 +22,7 @@ const CLEAR = '\x15';
 const ESCAPE = '\x1b';
 
 /** Draws an empty line. */
-export function createLineEditor({ prompt, columns, write, onEnd }: LineEditorParts): LineEditor {
+export function createLineEditor({ prompt, columns, write, onEnd }: LineEditorOptions): LineEditor {
   let text = '';
   const draw = () => {
     const room = Math.max(10, columns() - displayWidth(prompt) - 1);

@@ -22,16 +22,16 @@ const stageId = StageId.parse('STAGE-1');
 const base = { stageId, at: AT, parentToolUseId: null };
 const entry = (fields: Record<string, unknown>): TranscriptEntry =>
   TranscriptEntry.parse({ ...base, index: 1, ...fields });
-const text = (words: string, blockId = 'b1') => entry({ kind: 'text', text: words, blockId });
-const delta = (words: string, offset: number, blockId = 'b1') => ({
+const text = (text: string, blockId = 'b1') => entry({ kind: 'text', text, blockId });
+const delta = (text: string, offset: number, blockId = 'b1') => ({
   stageId,
   blockId,
   kind: 'text' as const,
-  text: words,
+  text,
   offset,
   parentToolUseId: null,
 });
-const words = (shown: string) =>
+const message = (shown: string) =>
   shown
     .replaceAll(/claude \d\d:\d\d/g, '')
     .split(/\s+/)
@@ -52,14 +52,14 @@ it('goes on with a text below what was printed in between, without repeating it'
   screen.lines(['-- between']);
   screen.delta(delta('three ', 8));
   screen.entry(text('One two three four'));
-  expect(words(shown())).toEqual(['One', 'two', '--', 'between', 'three', 'four']);
+  expect(message(shown())).toEqual(['One', 'two', '--', 'between', 'three', 'four']);
 });
 
 it('leaves out the live text of what is stored already', () => {
   const { screen, shown } = setUp();
   screen.entry(text('All of it'));
   screen.delta(delta('All of it', 0));
-  expect(words(shown())).toEqual(['All', 'of', 'it']);
+  expect(message(shown())).toEqual(['All', 'of', 'it']);
 });
 
 it('waits for the stored text if some of the stream is missing', () => {
@@ -67,7 +67,7 @@ it('waits for the stored text if some of the stream is missing', () => {
   screen.delta(delta('late', 20));
   expect(shown()).toBe('');
   screen.entry(text('Everything, and not too late'));
-  expect(words(shown())).toEqual(['Everything,', 'and', 'not', 'too', 'late']);
+  expect(message(shown())).toEqual(['Everything,', 'and', 'not', 'too', 'late']);
 });
 
 it('draws every word of a text once and in order, however it arrives', () => {
@@ -93,7 +93,7 @@ it('draws every word of a text once and in order, however it arrives', () => {
           if (at >= whole.length) break;
         }
         screen.entry(text(whole));
-        expect(words(shown()).join('')).toBe(list.join(''));
+        expect(message(shown()).join('')).toBe(list.join(''));
       },
     ),
   );

@@ -1,11 +1,11 @@
 import type { TextDelta, TranscriptEntry } from '@callboard/contract';
-import { claudeHeading, entryLines, type TextPlace } from './entry-lines.ts';
+import { claudeHeading, entryLines, type TextPosition } from './entry-lines.ts';
 import { createFlow, type Flow } from './live-text.ts';
 
-export interface TranscriptScreenParts {
+export interface TranscriptScreenOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
-  readonly place: () => TextPlace;
+  readonly place: () => TextPosition;
   readonly now: () => Date;
 }
 
@@ -27,7 +27,7 @@ interface Live {
 }
 
 /** Creates a screen that begins at the start of a line. */
-export function createTranscriptScreen({ write, columns, place, now }: TranscriptScreenParts): TranscriptScreen {
+export function createTranscriptScreen({ write, columns, place, now }: TranscriptScreenOptions): TranscriptScreen {
   let live: Live | null = null;
   /** Streamed texts that something else was printed after, before they were whole. */
   const broken = new Map<string, number>();

@@ -12,14 +12,14 @@ afterEach(() => void vi.useRealTimers());
 function setUp(answer: () => unknown = () => ({ decision: sampleDecision() })) {
   const lines: string[] = [];
   const sent: [string, Record<string, unknown>][] = [];
-  const desk = {
+  const api = {
     command: async (type: string, input: Record<string, unknown>) => {
       sent.push([type, input]);
       return answer();
     },
   } as Pick<Transport, 'command'> as Transport;
   const keys = createWatchKeys({
-    desk,
+    api,
     stageId: StageId.parse('STAGE-1'),
     write: () => undefined,
     written: () => lines.length,
@@ -106,21 +106,21 @@ it('draws a request again by itself if its own output came just after it', async
 });
 
 it('says who was faster, and keeps to what the server says', async () => {
-  const words = 'This request was already denied by Ada';
+  const text = 'This request was already denied by Ada';
   const { keys, lines, type, wait } = setUp(() => {
-    throw new TransportError(409, 'already_decided', words);
+    throw new TransportError(409, 'already_decided', text);
   });
   keys.opened(command('r1'));
   await wait(500);
   type('a');
   await wait(0);
-  expect(lines).toContain(`  ${words}`);
+  expect(lines).toContain(`  ${text}`);
   expect(drawn(lines, 'r1')).toBe(2);
   keys.closed('r1');
   await wait(600);
   type('a');
   await wait(0);
-  expect(lines.filter((line) => line === `  ${words}`)).toHaveLength(1);
+  expect(lines.filter((line) => line === `  ${text}`)).toHaveLength(1);
 });
 
 it('answers questions one after the other, asks again for what does not fit, and goes back with Escape', async () => {

@@ -2,11 +2,11 @@ import type { PendingRequest, StageId } from '@callboard/contract';
 import { type Transport, TransportError } from '@callboard/contract/client';
 import { visibleLine } from '../text.ts';
 import { type Arming, createArming } from './arming.ts';
-import { decideByKey, isDeciding, type KeyParts } from './decide-by-key.ts';
+import { decideByKey, isDeciding, type KeyDeps } from './decide-by-key.ts';
 import { createLineEditor, type LineEditor } from './line-editor.ts';
 
-export interface WatchKeysParts {
-  readonly desk: Transport;
+export interface WatchKeysDeps {
+  readonly api: Transport;
   readonly stageId: StageId;
   /** Prints lines at the end of the screen, below streamed text. */
   readonly print: (lines: readonly string[]) => void;
@@ -40,21 +40,21 @@ export interface WatchKeys {
 const HELP = '  [m message · c show the request again · Ctrl-C leave]';
 
 /** Creates the keys of one watch. */
-export function createWatchKeys(parts: WatchKeysParts): WatchKeys {
-  const arming = createArming(parts.clock);
-  const lines = createLines(parts, arming);
-  const shown = createShownRequest(parts, arming, lines.output);
+export function createWatchKeys(deps: WatchKeysDeps): WatchKeys {
+  const arming = createArming(deps.clock);
+  const lines = createLines(deps, arming);
+  const shown = createShownRequest(deps, arming, lines.output);
   const { open, current, draw } = shown;
 
-  function run(request: PendingRequest | null, work: (own: KeyParts) => Promise<boolean>): void {
+  function run(request: PendingRequest | null, work: (own: KeyDeps) => Promise<boolean>): void {
     shown.pause();
-    work({ desk: parts.desk, ask: lines.ask, say: (line) => parts.print([`  ${line}`]) })
+    work({ api: deps.api, ask: lines.ask, say: (line) => deps.print([`  ${line}`]) })
       .then((isDone) => {
         // The server has accepted the answer; its event may come a moment later.
         if (isDone && request !== null) open.delete(request.requestId);
-        shown.goOn();
+        shown.resume();
       })
-      .catch(parts.onBug);
+      .catch(deps.onBug);
   }
 
   return {
@@ -77,17 +77,17 @@ export function createWatchKeys(parts: WatchKeysParts): WatchKeys {
     },
     output: (print) =>
       lines.output(() => {
-        const before = parts.written();
+        const before = deps.written();
         print();
-        if (parts.written() !== before) shown.covered();
+        if (deps.written() !== before) shown.covered();
       }),
     key: (key, isAlone) => {
       if (lines.key(key)) return;
       const request = current();
       const mayDecide = arming.press(isAlone);
       if (shown.isPaused()) return;
-      if (key === 'm') run(null, (own) => sendMessage(parts, own));
-      else if (key === '?') lines.output(() => parts.print([HELP]));
+      if (key === 'm') run(null, (own) => sendMessage(deps, own));
+      else if (key === '?') lines.output(() => deps.print([HELP]));
       else if (request !== null && key === 'c') draw();
       else if (request !== null && mayDecide && isDeciding(key, request))
         run(request, (own) => decideByKey(key, request, own));
@@ -103,7 +103,7 @@ export function createWatchKeys(parts: WatchKeysParts): WatchKeys {
 const QUIET_MS = 1_000;
 
 /** Draws the request that is open for longest, and names it again when it was covered. */
-function createShownRequest(parts: WatchKeysParts, arming: Arming, output: (print: () => void) => void) {
+function createShownRequest(deps: WatchKeysDeps, arming: Arming, output: (print: () => void) => void) {
   const open = new Map<string, PendingRequest>();
   let isPaused = false;
   let quiet: NodeJS.Timeout | undefined;
@@ -117,15 +117,15 @@ function createShownRequest(parts: WatchKeysParts, arming: Arming, output: (prin
     output(() => {
       if (current() !== request) return; // it was decided while the person typed
       const more = open.size > 1 ? [`  ${open.size - 1} more wait.`] : [];
-      parts.print(['', ...parts.requestLines(request), ...more]);
+      deps.print(['', ...deps.requestLines(request), ...more]);
       arming.drawn();
-      drawnAt = parts.clock();
+      drawnAt = deps.clock();
     });
   }
 
   function remind(): void {
     if (current() !== null && !isPaused && !arming.isShown())
-      output(() => parts.print(['  [a request waits: c shows it]']));
+      output(() => deps.print(['  [a request waits: c shows it]']));
   }
 
   return {
@@ -136,9 +136,9 @@ function createShownRequest(parts: WatchKeysParts, arming: Arming, output: (prin
     covered: () => {
       arming.covered();
       clearTimeout(quiet);
-      if (current() === null || !parts.hasKeys()) return;
+      if (current() === null || !deps.hasKeys()) return;
       // What belongs to the request may arrive just after it: nobody can have read it by then.
-      const isUnread = parts.clock() - drawnAt < QUIET_MS;
+      const isUnread = deps.clock() - drawnAt < QUIET_MS;
       quiet = setTimeout(isUnread ? draw : remind, QUIET_MS);
     },
     isPaused: () => isPaused,
@@ -146,7 +146,7 @@ function createShownRequest(parts: WatchKeysParts, arming: Arming, output: (prin
     pause: () => {
       isPaused = true;
     },
-    goOn: () => {
+    resume: () => {
       isPaused = false;
       draw();
     },
@@ -154,11 +154,11 @@ function createShownRequest(parts: WatchKeysParts, arming: Arming, output: (prin
   };
 }
 
-async function sendMessage({ desk, stageId }: WatchKeysParts, { ask, say }: KeyParts): Promise<boolean> {
+async function sendMessage({ api, stageId }: WatchKeysDeps, { ask, say }: KeyDeps): Promise<boolean> {
   const text = await ask('Message (Enter sends, Esc goes back): ');
   if (text === null || text.trim() === '') return false;
   try {
-    const { status } = await desk.command('send_message', { stageId, message: text });
+    const { status } = await api.command('send_message', { stageId, message: text });
     say(status === 'queued' ? 'Queued.' : 'Sent.');
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
@@ -168,7 +168,7 @@ async function sendMessage({ desk, stageId }: WatchKeysParts, { ask, say }: KeyP
 }
 
 /** The line that a person types, and the output that waits for it. */
-function createLines({ columns, write, print }: WatchKeysParts, arming: Arming) {
+function createLines({ columns, write, print }: WatchKeysDeps, arming: Arming) {
   let editor: LineEditor | null = null;
   const held: (() => void)[] = [];
 

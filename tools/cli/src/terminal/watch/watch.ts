@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Invocation } from '../../commands/command.ts';
 import { UsageError } from '../../errors.ts';
 import { needsAnswer } from '../decide.ts';
-import { atDesk, type DeskWork, type Hint } from '../desk-command.ts';
+import { type ApiWork, type Hint, withApiClient } from '../desk-command.ts';
 import { findStage } from '../find.ts';
 import { requestLines } from '../request-text.ts';
 import { styleOf } from '../style.ts';
@@ -20,16 +20,16 @@ type Options = z.infer<z.ZodObject<typeof options>>;
 
 /** `callboard watch`. */
 export const watch = (invocation: Invocation): Promise<number> =>
-  atDesk(invocation, options, async (at) => {
-    const { desk, options: given, edges, hint } = at;
+  withApiClient(invocation, options, async (at) => {
+    const { api, options: given, platform, hint } = at;
     if (given.stage === undefined) throw new UsageError(`name the stage: ${hint('watch STAGE')}`);
-    const stage = findStage(await desk.command('get_board', {}), given.stage, hint);
-    const signals = edges.listenForStop();
+    const stage = findStage(await api.command('get_board', {}), given.stage, hint);
+    const signals = platform.listenForStop();
     const over = new AbortController();
-    const left = AbortSignal.any([signals.stop, edges.outputClosed()]);
-    const items = followStage(desk, stage.id, AbortSignal.any([left, over.signal]));
+    const left = AbortSignal.any([signals.stop, platform.outputClosed()]);
+    const items = followStage(api, stage.id, AbortSignal.any([left, over.signal]));
     try {
-      if (given.json) for await (const item of items) edges.out(safeJson(item));
+      if (given.json) for await (const item of items) platform.out(safeJson(item));
       else await show(items, { ...at, stage });
     } catch (error) {
       if (!left.aborted) throw error;
@@ -39,21 +39,21 @@ export const watch = (invocation: Invocation): Promise<number> =>
     }
   });
 
-async function show(items: AsyncIterable<WatchItem>, at: DeskWork<Options> & { stage: StageView }): Promise<void> {
-  const { edges, desk, stage, hint } = at;
-  const { columns, isTerminal } = edges;
+async function show(items: AsyncIterable<WatchItem>, at: ApiWork<Options> & { stage: StageView }): Promise<void> {
+  const { platform, api, stage, hint } = at;
+  const { columns, isTerminal } = platform;
   let written = 0;
   const write = (text: string) => {
     written += text.length;
-    edges.write(text);
+    platform.write(text);
   };
-  const place = () => ({ width: columns(), style: styleOf(edges) });
-  const screen = createTranscriptScreen({ write, columns, place, now: edges.now });
+  const place = () => ({ width: columns(), style: styleOf(platform) });
+  const screen = createTranscriptScreen({ write, columns, place, now: platform.now });
   const view: View = { title: stage.title, folder: stage.worktree?.path ?? null, standing: '', isReachable: true };
   const bug = Promise.withResolvers<never>();
   let stopKeys: (() => void) | null = null;
   const keys = createWatchKeys({
-    desk,
+    api,
     stageId: stage.id,
     print: screen.lines,
     write,
@@ -61,13 +61,13 @@ async function show(items: AsyncIterable<WatchItem>, at: DeskWork<Options> & { s
     onBug: bug.reject,
     written: () => written,
     requestLines: (request) => [
-      ...requestLines(request, { ...place(), title: view.title, folder: view.folder, now: edges.now() }),
+      ...requestLines(request, { ...place(), title: view.title, folder: view.folder, now: platform.now() }),
       `  [${stopKeys === null ? commandFor(request, hint) : keysFor(request)}]`,
     ],
     hasKeys: () => stopKeys !== null,
     clock: () => performance.now(),
   });
-  stopKeys = isTerminal ? edges.listenForKeys(createKeyReader(keys)) : null;
+  stopKeys = isTerminal ? platform.listenForKeys(createKeyReader(keys)) : null;
   if (stopKeys !== null) write(MARK_PASTES);
   const draw = drawer({ screen, keys, view, isLive: isTerminal });
   try {
@@ -97,7 +97,7 @@ interface View {
   isReachable: boolean;
 }
 
-interface DrawParts {
+interface DrawDeps {
   screen: TranscriptScreen;
   keys: WatchKeys;
   view: View;
@@ -106,11 +106,11 @@ interface DrawParts {
 }
 
 /** Returns the function that draws each item. */
-function drawer({ screen, keys, view, isLive }: DrawParts): (item: WatchItem) => void {
+function drawer({ screen, keys, view, isLive }: DrawDeps): (item: WatchItem) => void {
   const say = (line: string) => keys.output(() => screen.lines([line]));
-  const tell = (words: string, isNews = true) => {
-    if (isNews && words !== view.standing) say(`-- ${words}`);
-    view.standing = words;
+  const notify = (text: string, isUpdate = true) => {
+    if (isUpdate && text !== view.standing) say(`-- ${text}`);
+    view.standing = text;
   };
   return (item) => {
     if ('seq' in item && isRequestEvent(item)) return keys.opened(item.data);
@@ -131,14 +131,16 @@ function drawer({ screen, keys, view, isLive }: DrawParts): (item: WatchItem) =>
         return keys.closed(item.data.requestId);
       case 'session-updated':
         // While Claude works or waits, the transcript and the requests tell.
-        return tell(
+        return notify(
           standing({ completedAt: null, merged: null, session: item.data }),
           !isActive(item.data.state) || item.data.alarm !== null,
         );
       case 'stage-updated':
         view.title = item.data.stage.title;
         view.folder = item.data.stage.worktree?.path ?? null;
-        return item.data.stage.completedAt === null ? undefined : tell(standing({ ...item.data.stage, session: null }));
+        return item.data.stage.completedAt === null
+          ? undefined
+          : notify(standing({ ...item.data.stage, session: null }));
       case 'stage-removed':
         return say('-- The stage was deleted.');
       case 'orchestrator-status': {

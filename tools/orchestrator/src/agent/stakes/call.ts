@@ -35,21 +35,21 @@ export interface Call {
 /** Tells what a command does. @param run tells what another command does, which this one starts */
 export type Rule = (call: Call, run: (inner: Call) => void) => void;
 
-type Told = Omit<Finding, 'command'>;
+type Reported = Omit<Finding, 'command'>;
 
-export const tell = ({ script, source }: Call, finding: Told): void => {
+export const report = ({ script, source }: Call, finding: Reported): void => {
   script.found.push({ ...finding, command: source });
 };
 
-export const tellUnknown = (call: Call): void => tell(call, UNKNOWN);
+export const reportUnknown = (call: Call): void => report(call, UNKNOWN);
 
-/** Tells what is at stake because of a path. */
+/** Tells what is at risk because of a path. */
 export function touch(call: Call, arg: Arg, writes: boolean): void {
   const { scope, script } = call;
   const path = arg.text.replaceAll('\0', '*');
-  if (!arg.isLiteral || mayFindSecret(path) || (!scope.isKnown && !/^[/~]/.test(path))) tellUnknown(call);
+  if (!arg.isLiteral || mayFindSecret(path) || (!scope.isKnown && !/^[/~]/.test(path))) reportUnknown(call);
   const place = { folder: scope.folder, worktree: script.worktree, writes };
-  for (const found of pathFindings(path, place)) tell(call, found);
+  for (const found of pathFindings(path, place)) report(call, found);
 }
 
 /** The arguments split at their `--`: options before it, and the others. */
@@ -81,6 +81,6 @@ export function touchLikely(call: Call): void {
     const place = { folder, worktree: call.script.worktree, writes: false };
     const looksLikePath = PATH_LIKE.test(text.replaceAll('\0', '*'));
     const found = pathFindings(text.replaceAll('\0', '*'), place);
-    for (const one of found) if (looksLikePath || one.code !== 'outside') tell(call, one);
+    for (const one of found) if (looksLikePath || one.code !== 'outside') report(call, one);
   }
 }

@@ -1,4 +1,4 @@
-import { type Call, type Rule, splitArgs, tell, tellUnknown, touchLikely } from './call.ts';
+import { type Call, type Rule, report, reportUnknown, splitArgs, touchLikely } from './call.ts';
 import { FILE_COMMANDS } from './file-commands.ts';
 import { git } from './git-commands.ts';
 import { NETWORK_COMMANDS } from './network-commands.ts';
@@ -24,12 +24,12 @@ interface Wrapper {
 const wraps =
   (wrapper: Wrapper): Rule =>
   (call, run) => {
-    if (wrapper.asOther === true) tell(call, { code: 'privileges', lead: `Runs as another user (${call.name})` });
-    if (wrapper.addsArgs === true) tellUnknown(call);
+    if (wrapper.asOther === true) report(call, { code: 'privileges', lead: `Runs as another user (${call.name})` });
+    if (wrapper.addsArgs === true) reportUnknown(call);
     const at = commandAt(call, wrapper);
     const inner = call.args[at];
     if (inner === undefined) return noCommand(call, wrapper);
-    if (!inner.isLiteral || inner.mayBecomeOption) return tellUnknown(call);
+    if (!inner.isLiteral || inner.mayBecomeOption) return reportUnknown(call);
     run({ ...call, name: inner.text, args: call.args.slice(at + 1) });
   };
 
@@ -40,10 +40,10 @@ function commandAt(call: Call, { valued, hides, before = 0, setsVariables }: Wra
   for (; at < call.args.length; at += 1) {
     const { text, isLiteral } = call.args[at] ?? { text: '', isLiteral: true };
     if (text === '--') return at + 1 + left;
-    if (!isLiteral || hides?.test(text) === true) tellUnknown(call);
+    if (!isLiteral || hides?.test(text) === true) reportUnknown(call);
     const variable = setsVariables === true ? /^(\w+)=/.exec(text)?.[1] : undefined;
     if (variable !== undefined) {
-      if (!isHarmlessVariable(variable)) tellUnknown(call);
+      if (!isHarmlessVariable(variable)) reportUnknown(call);
     } else if (text.startsWith('-')) {
       if (valued?.test(text) === true) at += 1;
     } else if (left > 0) left -= 1;
@@ -54,8 +54,8 @@ function commandAt(call: Call, { valued, hides, before = 0, setsVariables }: Wra
 
 function noCommand(call: Call, { setsVariables, asOther }: Wrapper): void {
   if (call.name === 'env')
-    tell(call, { code: 'credentials', lead: 'Shows environment variables, which may hold credentials' });
-  else if (setsVariables === true || asOther === true || call.args.length > 0) tellUnknown(call);
+    report(call, { code: 'credentials', lead: 'Shows environment variables, which may hold credentials' });
+  else if (setsVariables === true || asOther === true || call.args.length > 0) reportUnknown(call);
 }
 
 /** `bash -c text`: reads the text; whatever else a shell runs is unknown. */
@@ -66,14 +66,14 @@ const shell: Rule = (call) => {
   const isPlain = call.args.slice(0, at).every(({ text: option }) => /^-[celux]+$/.test(option));
   const isRead = at !== -1 && text !== undefined && text.isLiteral && !call.hasInput && isPlain;
   if (at !== -1 && text !== undefined) call.readText(text.text.replaceAll('\0', '_unknown_'));
-  if (!isRead) tellUnknown(call);
+  if (!isRead) reportUnknown(call);
   touchLikely({ ...call, args: call.args.filter((arg) => arg !== text) });
 };
 
 /** `eval text`: what it evaluates, where it is known; it may set what later commands mean. */
 const evaluates: Rule = (call) => {
   if (call.name === 'eval') call.readText(call.args.map(({ text }) => text.replaceAll('\0', '_unknown_')).join(' '));
-  tellUnknown(call);
+  reportUnknown(call);
   touchLikely(call);
 };
 
@@ -81,13 +81,13 @@ const evaluates: Rule = (call) => {
 const declares: Rule = (call) => {
   const { operands, options } = splitArgs(call.args);
   const isKnown = operands.every(({ text }) => isHarmlessVariable(/^\w+/.exec(text)?.[0] ?? ''));
-  if (!isKnown || options.length > 0) tellUnknown(call);
+  if (!isKnown || options.length > 0) reportUnknown(call);
 };
 
 /** `set -e`: options that change how the script runs, and nothing it does. */
 const options: Rule = (call) => {
   if (call.args.some(({ text }) => !/^[-+][euxo]+$|^(?:pipefail|errexit|nounset|xtrace)$/.test(text)))
-    tellUnknown(call);
+    reportUnknown(call);
 };
 
 const names = (list: string, rule: Rule): [string, Rule][] => list.split(' ').map((name) => [name, rule]);
@@ -107,7 +107,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
     }),
   ),
   ...names('su runuser', (call) => {
-    tell(call, { code: 'privileges', lead: `Runs as another user (${call.name})` });
+    report(call, { code: 'privileges', lead: `Runs as another user (${call.name})` });
     shell(call, () => {});
   }),
   ...names(
@@ -144,7 +144,7 @@ export function runCommand(call: Call, depth = 0): void {
   const name = call.name.slice(call.name.lastIndexOf('/') + 1);
   const rule = RULES.get(name);
   // A file of the same name elsewhere may be anything.
-  if (rule === undefined || (isPath && !USUAL_FOLDER.test(call.name)) || depth > DEEPEST) tellUnknown(call);
+  if (rule === undefined || (isPath && !USUAL_FOLDER.test(call.name)) || depth > DEEPEST) reportUnknown(call);
   if (depth > DEEPEST) return;
   if (rule === undefined) touchLikely(call);
   else rule({ ...call, name }, (inner) => runCommand(inner, depth + 1));

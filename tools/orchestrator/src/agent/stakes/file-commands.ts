@@ -1,4 +1,4 @@
-import { type Call, type Rule, splitArgs, tell, tellUnknown, touch } from './call.ts';
+import { type Call, type Rule, report, reportUnknown, splitArgs, touch } from './call.ts';
 import { writes } from './readers.ts';
 
 /** Commands that change files they are given. @param danger options that make it run something */
@@ -6,7 +6,7 @@ const changes =
   (danger?: RegExp): Rule =>
   (call) => {
     const { options, operands } = splitArgs(call.args);
-    if (options.some(({ text, isLiteral }) => !isLiteral || danger?.test(text) === true)) tellUnknown(call);
+    if (options.some(({ text, isLiteral }) => !isLiteral || danger?.test(text) === true)) reportUnknown(call);
     writes(call, operands);
   };
 
@@ -16,7 +16,7 @@ const changesAfterFirst: Rule = (call) => writes(call, splitArgs(call.args).oper
 /** `cp a b`: reads all but the last. */
 const copies: Rule = (call) => {
   const { operands, options } = splitArgs(call.args);
-  if (options.some(({ isLiteral }) => !isLiteral)) tellUnknown(call);
+  if (options.some(({ isLiteral }) => !isLiteral)) reportUnknown(call);
   for (const from of operands.slice(0, -1)) touch(call, from, call.name === 'mv');
   writes(call, operands.slice(-1));
 };
@@ -25,9 +25,9 @@ const deletes: Rule = (call) => {
   const { options, operands } = splitArgs(call.args);
   const isDeep = options.some(({ text }) => /^-[a-zA-Z]*[rR]|^--r/.test(text));
   const lead = isDeep ? 'Deletes with all contents:' : 'Deletes';
-  if (operands.length === 0) tell(call, { code: 'deletes', lead: 'Deletes files' });
+  if (operands.length === 0) report(call, { code: 'deletes', lead: 'Deletes files' });
   for (const target of operands) {
-    tell(call, { code: 'deletes', lead, subject: target.source });
+    report(call, { code: 'deletes', lead, subject: target.source });
     touch(call, target, true);
   }
 };
@@ -35,18 +35,18 @@ const deletes: Rule = (call) => {
 const overwrites: Rule = (call) => {
   const { operands } = splitArgs(call.args);
   const named = operands.flatMap(({ text }) => /^of=(.*)$/s.exec(text)?.[1] ?? (call.name === 'dd' ? [] : [text]));
-  if (named.length === 0 && call.name === 'dd') return tellUnknown(call);
-  for (const subject of named) tell(call, { code: 'deletes', lead: 'Overwrites', subject });
+  if (named.length === 0 && call.name === 'dd') return reportUnknown(call);
+  for (const subject of named) report(call, { code: 'deletes', lead: 'Overwrites', subject });
   for (const arg of operands) touch(call, { ...arg, text: arg.text.replace(/^[io]f=/, '') }, true);
 };
 
-const destroys: Rule = (call) => tell(call, { code: 'deletes', lead: 'Erases a disk or database' });
+const destroys: Rule = (call) => report(call, { code: 'deletes', lead: 'Erases a disk or database' });
 
 const archives: Rule = (call) => {
   const { operands, options } = splitArgs(call.args);
   const runs = /^-[a-zA-Z]*[IF]|^--(?:to-command|checkpoint|use-compress|rsh|info-script|rmt|new-volume)/;
-  if (options.some(({ text, isLiteral }) => !isLiteral || runs.test(text))) tellUnknown(call);
-  tell(call, { code: 'writes', lead: 'Packs or unpacks files' });
+  if (options.some(({ text, isLiteral }) => !isLiteral || runs.test(text))) reportUnknown(call);
+  report(call, { code: 'writes', lead: 'Packs or unpacks files' });
   for (const path of operands) touch(call, path, true);
 };
 
@@ -54,15 +54,15 @@ const schedules =
   (harmless: RegExp | null): Rule =>
   (call) => {
     const { text } = call.args[0] ?? { text: '' };
-    if (harmless?.test(text) === true) tellUnknown(call);
-    else tell(call, { code: 'schedules', lead: `Schedules something with ${call.name}` });
+    if (harmless?.test(text) === true) reportUnknown(call);
+    else report(call, { code: 'schedules', lead: `Schedules something with ${call.name}` });
   };
 
 const crontab: Rule = (call) => {
   const has = (option: RegExp) => call.args.some(({ text }) => option.test(text));
-  if (has(/^-[a-z]*r/)) tell(call, { code: 'schedules', lead: 'Removes all scheduled jobs (crontab)' });
+  if (has(/^-[a-z]*r/)) report(call, { code: 'schedules', lead: 'Removes all scheduled jobs (crontab)' });
   else if (!has(/^-[a-z]*l/) || has(/^(?!-[lu]$)-/))
-    tell(call, { code: 'schedules', lead: 'Changes scheduled jobs (crontab)' });
+    report(call, { code: 'schedules', lead: 'Changes scheduled jobs (crontab)' });
 };
 
 const SYSTEMD_READS = /^(?:status|show|cat|list-\S+|is-\S+)$/;
@@ -70,12 +70,12 @@ const SYSTEMD_READS = /^(?:status|show|cat|list-\S+|is-\S+)$/;
 const systemctl: Rule = (call: Call) => {
   const verb = splitArgs(call.args).operands[0];
   if (verb?.isLiteral === true && SYSTEMD_READS.test(verb.text)) return;
-  tell(call, { code: 'schedules', lead: 'Changes system services' });
+  report(call, { code: 'schedules', lead: 'Changes system services' });
 };
 
 const ends: Rule = (call) => {
   if (call.args.some(({ text }) => /^-(?:l|L|0)$/.test(text))) return;
-  tell(call, {
+  report(call, {
     code: 'processes',
     lead: 'Ends processes:',
     subject:
@@ -85,7 +85,7 @@ const ends: Rule = (call) => {
   });
 };
 
-const secrets: Rule = (call) => tell(call, { code: 'credentials', lead: `Uses stored credentials (${call.name})` });
+const secrets: Rule = (call) => report(call, { code: 'credentials', lead: `Uses stored credentials (${call.name})` });
 
 const names = (list: string, rule: Rule): [string, Rule][] => list.split(' ').map((name) => [name, rule]);
 

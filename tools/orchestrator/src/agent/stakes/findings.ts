@@ -1,8 +1,8 @@
-import { type Stake, StakeCode } from '@callboard/contract';
+import { type Risk, RiskCode } from '@callboard/contract';
 
 /** One effect that was found: "Deletes" and "dist". */
 export interface Finding {
-  code: StakeCode;
+  code: RiskCode;
   /** The beginning of the sentence, without its full stop. */
   lead: string;
   /** What it is done to; the subjects of findings with the same lead share one sentence. */
@@ -11,32 +11,32 @@ export interface Finding {
   command: string | null;
 }
 
-const MOST_SUBJECTS = 3;
-const LONGEST_SUBJECT = 60;
-const LONGEST_COMMAND = 200;
+const MAX_SUBJECTS = 3;
+const MAX_SUBJECT_LENGTH = 60;
+const MAX_COMMAND_LENGTH = 200;
 
 export const UNKNOWN = { code: 'unknown', lead: 'Runs code: effects unknown' } as const;
 
 /** Merges findings into sentences, the gravest first. */
-export function stakesFrom(findings: readonly Finding[]): Stake[] {
+export function risksFrom(findings: readonly Finding[]): Risk[] {
   const groups = Map.groupBy(findings, ({ code, lead }) => `${code} ${lead}`);
-  const stakes = [...groups.values()].flatMap((group) => {
+  const risks = [...groups.values()].flatMap((group) => {
     const [first] = group;
     return first === undefined ? [] : [{ code: first.code, text: sentence(first.lead, group), command: shown(first) }];
   });
-  return stakes.toSorted((a, b) => StakeCode.options.indexOf(a.code) - StakeCode.options.indexOf(b.code));
+  return risks.toSorted((a, b) => RiskCode.options.indexOf(a.code) - RiskCode.options.indexOf(b.code));
 }
 
 function sentence(lead: string, group: readonly Finding[]): string {
   const subjects = [...new Set(group.flatMap(({ subject }) => (subject === undefined ? [] : [short(subject)])))];
   if (subjects.length === 0) return `${lead}.`;
-  const more = subjects.length - MOST_SUBJECTS;
-  const named = subjects.slice(0, MOST_SUBJECTS).join(', ');
+  const more = subjects.length - MAX_SUBJECTS;
+  const named = subjects.slice(0, MAX_SUBJECTS).join(', ');
   return `${lead} ${named}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
-const short = (subject: string) => oneLine(subject, LONGEST_SUBJECT);
-const shown = ({ command }: Finding) => (command === null ? null : oneLine(command, LONGEST_COMMAND));
+const short = (subject: string) => oneLine(subject, MAX_SUBJECT_LENGTH);
+const shown = ({ command }: Finding) => (command === null ? null : oneLine(command, MAX_COMMAND_LENGTH));
 
 /** The first line that has text, cut at its end. */
 function oneLine(text: string, longest: number): string {

@@ -1,5 +1,5 @@
-import type { StakeCode } from '@callboard/contract';
-import { type Call, type Rule, tell, tellUnknown, touchLikely } from './call.ts';
+import type { RiskCode } from '@callboard/contract';
+import { type Call, type Rule, report, reportUnknown, touchLikely } from './call.ts';
 import type { Arg } from './shell-word.ts';
 
 const READS =
@@ -15,7 +15,7 @@ const GLOBAL_VALUED = /^(?:-C|-c|--git-dir|--work-tree|--namespace|--exec-path|-
 const LISTS_ONLY =
   /^(?:-[avrl]+|-vv|--(?:list|all|remotes|show-current|contains|merged|no-merged|sort|format|verbose|points-at|color|no-color|column)(?:=.*)?)$/;
 
-type Effect = readonly [code: StakeCode, lead: string];
+type Effect = readonly [code: RiskCode, lead: string];
 
 const REWRITES: Effect = ['git-history', 'Rewrites git history'];
 const DISCARDS: Effect = ['deletes', 'Discards changes that are not committed'];
@@ -59,21 +59,21 @@ const ALWAYS: Readonly<Record<string, Effect>> = {
   credential: ['credentials', 'Uses stored git credentials'],
 };
 
-const effect = (call: Call, [code, lead]: Effect, subject?: string): void => tell(call, { code, lead, subject });
+const effect = (call: Call, [code, lead]: Effect, subject?: string): void => report(call, { code, lead, subject });
 
 /** `git`, by its subcommand. Aliases of the person's own are unknown. */
 export const git: Rule = (call) => {
   const { sub, args } = subcommandOf(call);
-  if (args.some((arg) => !arg.isLiteral) && !READS.test(sub)) tellUnknown(call);
+  if (args.some((arg) => !arg.isLiteral) && !READS.test(sub)) reportUnknown(call);
   if (/^(?:remote|config|branch|tag|stash)$/.test(sub)) manage(call, sub, args);
   else if (READS.test(sub)) {
-    if (args.some((arg) => !arg.isLiteral || arg.mayBecomeOption || READ_DANGER.test(arg.text))) tellUnknown(call);
+    if (args.some((arg) => !arg.isLiteral || arg.mayBecomeOption || READ_DANGER.test(arg.text))) reportUnknown(call);
   } else if (CHANGES_REPOSITORY.test(sub)) effect(call, ['writes', 'Changes the git repository']);
-  else if (ALWAYS[sub] === undefined && !NETWORK.test(sub) && GRAVE[sub] === undefined) tellUnknown(call);
+  else if (ALWAYS[sub] === undefined && !NETWORK.test(sub) && GRAVE[sub] === undefined) reportUnknown(call);
   if (NETWORK.test(sub)) effect(call, ['network', 'Downloads from a git remote']);
   if (RUNS_HOOKS.test(sub)) effect(call, ['unknown', 'Hooks of the repository may run']);
   const isDryRun = args.some(({ text }) => text === '--dry-run' || text === '-n') && /^(?:clean|rm|push)$/.test(sub);
-  if (isDryRun) return tellUnknown(call);
+  if (isDryRun) return reportUnknown(call);
   if (Object.hasOwn(ALWAYS, sub)) effect(call, ALWAYS[sub] ?? REWRITES, sub === 'push' ? remoteOf(args) : undefined);
   for (const [argument, grave] of Object.hasOwn(GRAVE, sub) ? (GRAVE[sub] ?? []) : [])
     if (args.some(({ text }) => argument.test(text))) effect(call, grave);
@@ -89,12 +89,12 @@ function subcommandOf(call: Call): { sub: string; args: readonly Arg[] } {
   while (args[at]?.text.startsWith('-') === true) {
     const { text } = args[at] ?? { text: '' };
     if (!/^(?:-C|--no-pager|-P|--version|--help|--no-optional-locks|--literal-pathspecs)$/.test(text))
-      tellUnknown(call);
+      reportUnknown(call);
     if (text === '-C') touchLikely({ ...call, args: args.slice(at + 1, at + 2) });
     at += GLOBAL_VALUED.test(text) ? 2 : 1;
   }
   const sub = args[at];
-  if (sub !== undefined && !sub.isLiteral) tellUnknown(call);
+  if (sub !== undefined && !sub.isLiteral) reportUnknown(call);
   return { sub: sub?.text ?? 'help', args: args.slice(at + 1) };
 }
 
@@ -107,7 +107,7 @@ function manage(call: Call, sub: string, args: readonly Arg[]): void {
     if (/^(?:show|update|prune)$/.test(verb)) effect(call, ['network', 'Downloads from a git remote']);
     else if (!/^(?:-v|get-url|)$/.test(verb)) effect(call, ['git-remote', 'Changes the git remotes']);
   } else if (sub === 'config') {
-    if (!args.some(({ text }) => /^(?:--get.*|--list|-l|list|get)$/.test(text))) tellUnknown(call);
+    if (!args.some(({ text }) => /^(?:--get.*|--list|-l|list|get)$/.test(text))) reportUnknown(call);
   } else if (sub === 'stash') {
     if (!/^(?:list|show)$/.test(verb)) effect(call, ['writes', 'Changes the git repository']);
   } else if (!onlyOptions) effect(call, ['writes', 'Changes the git repository']);

@@ -1,4 +1,4 @@
-import { type Call, type Rule, splitArgs, tell, tellUnknown, touch, touchLikely } from './call.ts';
+import { type Call, type Rule, report, reportUnknown, splitArgs, touch, touchLikely } from './call.ts';
 import { hostOf, remoteHostOf } from './hosts.ts';
 import type { Arg } from './shell-word.ts';
 
@@ -17,9 +17,9 @@ const fetches: Rule = (call) => {
       ? args.some(({ text }) => SENDS.test(text))
       : args.some(({ text }) => /^--(?:post|body|method)/.test(text));
   const lead = sends ? 'Sends data over the network' : 'Uses the network';
-  if (hosts.length === 0) tell(call, { code: 'network', lead });
-  for (const subject of hosts) tell(call, { code: 'network', lead: `${lead}:`, subject });
-  if (args.some(({ text }) => /^(?:-K|--config|--use-askpass)/.test(text))) tellUnknown(call);
+  if (hosts.length === 0) report(call, { code: 'network', lead });
+  for (const subject of hosts) report(call, { code: 'network', lead: `${lead}:`, subject });
+  if (args.some(({ text }) => /^(?:-K|--config|--use-askpass)/.test(text))) reportUnknown(call);
   for (const arg of args) {
     const file = /^(?:file:\/\/|[^=]*=?@)(.+)$/s.exec(arg.text)?.[1];
     if (file !== undefined && hostOf(arg.text) === null) touch(call, { ...arg, text: file }, false);
@@ -29,7 +29,7 @@ const fetches: Rule = (call) => {
       /^(?:-u|--user|--netrc|-n|-b|--cookie|-E|--cert|--key)$|authorization|api[_-]?key/i.test(text),
     )
   )
-    tell(call, { code: 'credentials', lead: 'Sends credentials over the network' });
+    report(call, { code: 'credentials', lead: 'Sends credentials over the network' });
   touchLikely(call);
 };
 
@@ -41,58 +41,58 @@ const ssh: Rule = (call) => {
     ({ text }, index) => !text.startsWith('-') && !VALUED_SSH.test(call.args[index - 1]?.text ?? ''),
   );
   const host = target === undefined ? undefined : (hostOf(target.text) ?? target.source);
-  tell(call, {
+  report(call, {
     code: 'network',
     lead: rest.length > 0 ? 'Runs code on another machine:' : 'Connects to',
     subject: host,
   });
-  tellUnknown(call);
+  reportUnknown(call);
   touchLikely(call);
 };
 
 const copiesOver: Rule = (call) => {
   const hosts = call.args.flatMap(({ text }) => (text.startsWith('-') ? [] : (remoteHostOf(text) ?? [])));
   if (hosts.length > 0 || call.name !== 'rsync') {
-    if (hosts.length === 0) tell(call, { code: 'network', lead: 'Uses the network' });
-    for (const subject of hosts) tell(call, { code: 'network', lead: 'Copies files over the network:', subject });
+    if (hosts.length === 0) report(call, { code: 'network', lead: 'Uses the network' });
+    for (const subject of hosts) report(call, { code: 'network', lead: 'Copies files over the network:', subject });
   }
   if (call.args.some(({ text }) => /^--(?:del|remove-source)/.test(text)))
-    tell(call, { code: 'deletes', lead: 'Deletes what is missing at the source' });
+    report(call, { code: 'deletes', lead: 'Deletes what is missing at the source' });
   if (call.name === 'rsync' && call.args.some(({ text }) => /^(?:-[a-zA-Z]*e|--rsh|--rsync-path)/.test(text)))
-    tellUnknown(call);
-  if (call.args.some(({ isLiteral }) => !isLiteral)) tellUnknown(call);
-  tell(call, { code: 'writes', lead: 'Copies files' });
+    reportUnknown(call);
+  if (call.args.some(({ isLiteral }) => !isLiteral)) reportUnknown(call);
+  report(call, { code: 'writes', lead: 'Copies files' });
   touchLikely(call);
 };
 
 const connects: Rule = (call) => {
   const hosts = splitArgs(call.args).operands.flatMap(({ text }) => hostOf(text) ?? []);
-  if (hosts.length === 0) tell(call, { code: 'network', lead: 'Uses the network' });
-  for (const subject of hosts) tell(call, { code: 'network', lead: 'Uses the network:', subject });
-  if (/^(?:nc|ncat|netcat|socat)$/.test(call.name)) tellUnknown(call);
+  if (hosts.length === 0) report(call, { code: 'network', lead: 'Uses the network' });
+  for (const subject of hosts) report(call, { code: 'network', lead: 'Uses the network:', subject });
+  if (/^(?:nc|ncat|netcat|socat)$/.test(call.name)) reportUnknown(call);
 };
 
-const mails: Rule = (call) => tell(call, { code: 'network', lead: 'Sends mail' });
+const mails: Rule = (call) => report(call, { code: 'network', lead: 'Sends mail' });
 
 /** Tools that act on a service in a person's name. */
 const services: Rule = (call) => {
-  tell(call, { code: 'network', lead: `Uses the network as you (${call.name})` });
+  report(call, { code: 'network', lead: `Uses the network as you (${call.name})` });
   const words = call.args.map(({ text }) => text);
   if (
     words.some((word) =>
       /^(?:auth|login|token|tokens|secret|secrets|configure|get-session-token|print-access-token)$/.test(word),
     )
   )
-    tell(call, { code: 'credentials', lead: `Uses stored credentials (${call.name})` });
+    report(call, { code: 'credentials', lead: `Uses stored credentials (${call.name})` });
   if (words.some((word) => /^(?:delete|destroy|rm|remove|terminate-\S+|delete-\S+|rb)$/.test(word)))
-    tell(call, { code: 'deletes', lead: `Deletes something of a service (${call.name})` });
+    report(call, { code: 'deletes', lead: `Deletes something of a service (${call.name})` });
   if (
     call.name === 'gh' &&
     /^(?:pr|release|repo|workflow|issue|api)$/.test(words[0] ?? '') &&
     !/^(?:view|list|status|diff|checks)$/.test(words[1] ?? '')
   )
-    tell(call, { code: 'git-remote', lead: 'Changes something on GitHub' });
-  tellUnknown(call);
+    report(call, { code: 'git-remote', lead: 'Changes something on GitHub' });
+  reportUnknown(call);
   touchLikely(call);
 };
 
@@ -113,27 +113,27 @@ const manager =
     const verbs = call.args.filter(({ text }) => !text.startsWith('-') && !/^(?:pip|tool|self)$/.test(text));
     const [verb] = verbs;
     const word = verb?.text ?? '';
-    if (bare === true && verb === undefined) tell(call, INSTALLS);
-    else if (verb?.isLiteral !== true) tellUnknown(call);
-    else if (installs.test(word)) tell(call, INSTALLS);
+    if (bare === true && verb === undefined) report(call, INSTALLS);
+    else if (verb?.isLiteral !== true) reportUnknown(call);
+    else if (installs.test(word)) report(call, INSTALLS);
     else if (runs?.test(word) === true) runsFetched(call);
-    else if (publishes?.test(word) === true) tell(call, { code: 'network', lead: 'Publishes a package' });
-    else if (network?.test(word) === true) tell(call, { code: 'network', lead: 'Asks a package registry' });
-    else if (reads?.test(word) !== true) tellUnknown(call);
+    else if (publishes?.test(word) === true) report(call, { code: 'network', lead: 'Publishes a package' });
+    else if (network?.test(word) === true) report(call, { code: 'network', lead: 'Asks a package registry' });
+    else if (reads?.test(word) !== true) reportUnknown(call);
     if (/^(?:token|login|adduser|whoami|logout|profile)$/.test(word))
-      tell(call, { code: 'credentials', lead: `Uses stored credentials (${call.name})` });
-    if (call.args.some(({ isLiteral }) => !isLiteral)) tellUnknown(call);
+      report(call, { code: 'credentials', lead: `Uses stored credentials (${call.name})` });
+    if (call.args.some(({ isLiteral }) => !isLiteral)) reportUnknown(call);
     if (
       call.args.some(({ text }) => /^(?:-g|--global|--system|--break-system-packages)$/.test(text)) &&
       installs.test(word)
     )
-      tell(call, { code: 'outside', lead: 'Installs outside the worktree' });
+      report(call, { code: 'outside', lead: 'Installs outside the worktree' });
     touchLikely(call);
   };
 
 function runsFetched(call: Call): void {
-  tell(call, FETCHES_AND_RUNS);
-  tellUnknown(call);
+  report(call, FETCHES_AND_RUNS);
+  reportUnknown(call);
 }
 
 const npm = {
@@ -151,7 +151,7 @@ const python: Rule = (call, run) => {
   const module = at === -1 ? '' : (call.args[at + 1]?.text ?? '');
   if (/^(?:pip|pip3|ensurepip|pipx|uv)$/.test(module))
     return run({ ...call, name: module, args: call.args.slice(at + 2) });
-  tellUnknown(call);
+  reportUnknown(call);
   touchLikely(call);
 };
 
@@ -159,18 +159,18 @@ const python: Rule = (call, run) => {
 const containers: Rule = (call) => {
   const words = call.args.filter(({ text }) => !text.startsWith('-')).map(({ text }) => text);
   if (words.some((word) => /^(?:pull|push|build|run|up|login|search|buildx)$/.test(word)))
-    tell(call, { code: 'network', lead: 'May use the network' });
+    report(call, { code: 'network', lead: 'May use the network' });
   if (words.some((word) => /^(?:rm|rmi|prune|down|kill)$/.test(word)))
-    tell(call, { code: 'deletes', lead: 'Deletes containers, images or volumes' });
-  tellUnknown(call);
+    report(call, { code: 'deletes', lead: 'Deletes containers, images or volumes' });
+  reportUnknown(call);
   touchLikely(call);
 };
 
 const always =
-  (finding: Parameters<typeof tell>[1]): Rule =>
+  (finding: Parameters<typeof report>[1]): Rule =>
   (call: Call) => {
-    tell(call, finding);
-    tellUnknown(call);
+    report(call, finding);
+    reportUnknown(call);
     touchLikely({ ...call, args: call.args.filter((arg: Arg) => arg.isLiteral) });
   };
 

@@ -42,14 +42,14 @@ function isOutside(path: string, folder: string | null, worktree: string | null)
   return full !== root && full !== `${root}/` && !full.startsWith(`${root}/`);
 }
 
-type Told = Omit<Finding, 'command'>;
+type Reported = Omit<Finding, 'command'>;
 
-/** What is at stake because a call touches this path. @param writes whether it may change the file */
+/** What is at risk because a call touches this path. @param writes whether it may change the file */
 export function pathFindings(
   path: string,
   { folder, worktree, writes }: { folder: string | null; worktree: string | null; writes: boolean },
-): Told[] {
-  const found: Told[] = [];
+): Reported[] {
+  const found: Reported[] = [];
   const subject = /(?:^|\/)\.\.$/.test(path) ? `${path}/` : path;
   if (writes && runsLater(path)) found.push({ code: 'schedules', lead: 'Sets up code that runs later:', subject });
   if (isSecretPath(path)) found.push({ code: 'credentials', lead: 'Touches credentials:', subject });

@@ -1,4 +1,4 @@
-import { type Call, optionPath, type Rule, splitArgs, tell, tellUnknown, touch } from './call.ts';
+import { type Call, optionPath, type Rule, report, reportUnknown, splitArgs, touch } from './call.ts';
 import type { Arg } from './shell-word.ts';
 
 interface ReaderOptions {
@@ -19,17 +19,18 @@ const reads =
     const { options, operands } = splitArgs(withoutValues(call.args, valued));
     for (const option of options) {
       const path = optionPath(option);
-      if (!option.isLiteral || danger?.test(option.text) === true) tellUnknown(call);
+      if (!option.isLiteral || danger?.test(option.text) === true) reportUnknown(call);
       else if (path !== null) touch(call, path, false);
     }
     const hasPattern =
       takesPattern !== undefined && !options.some(({ text }) => /^(?:-[ef]|--regexp|--file)/.test(text));
     const pattern = hasPattern ? operands[0] : undefined;
     const isProgram = takesPattern instanceof RegExp && pattern !== undefined && !takesPattern.test(pattern.text);
-    if (isProgram || (pattern !== undefined && !pattern.isLiteral && !pattern.isOneWord)) tellUnknown(call);
+    if (isProgram || (pattern !== undefined && !pattern.isLiteral && !pattern.isOneWord)) reportUnknown(call);
     const paths = hasPattern ? operands.slice(1) : operands;
     for (const path of paths) touch(call, path, false);
-    if (paths.length > most || (danger !== undefined && paths.some((path) => path.mayBecomeOption))) tellUnknown(call);
+    if (paths.length > most || (danger !== undefined && paths.some((path) => path.mayBecomeOption)))
+      reportUnknown(call);
   };
 
 const withoutValues = (args: readonly Arg[], valued: RegExp | undefined): Arg[] =>
@@ -47,21 +48,21 @@ const COMPARISON = /^(?:==?|!=|-[znfderwxsLhbcpS]|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef
 const compares: Rule = (call) => {
   const open = call.args.filter((arg) => !arg.isLiteral);
   const isPlain = open.every((arg) => arg.isOneWord) && call.args.some(({ text }) => COMPARISON.test(text));
-  if ((open.length > 0 && !isPlain) || call.args.some(({ text }) => /^-[vR]$/.test(text))) tellUnknown(call);
+  if ((open.length > 0 && !isPlain) || call.args.some(({ text }) => /^-[vR]$/.test(text))) reportUnknown(call);
 };
 
 const printf: Rule = (call) => {
-  if (call.args[0]?.isLiteral !== true || call.args[0].text.startsWith('-v')) tellUnknown(call);
+  if (call.args[0]?.isLiteral !== true || call.args[0].text.startsWith('-v')) reportUnknown(call);
 };
 
 /** Prints the environment, or one variable of it. */
 const environment: Rule = (call) =>
-  tell(call, { code: 'credentials', lead: 'Shows environment variables, which may hold credentials' });
+  report(call, { code: 'credentials', lead: 'Shows environment variables, which may hold credentials' });
 
 const without =
   (danger: RegExp): Rule =>
   (call) => {
-    if (call.args.some((arg) => !arg.isLiteral || danger.test(arg.text))) tellUnknown(call);
+    if (call.args.some((arg) => !arg.isLiteral || danger.test(arg.text))) reportUnknown(call);
   };
 
 const literalOnly = without(/^$/);
@@ -75,7 +76,7 @@ const cd: Rule = (call) => {
     return;
   }
   if (!target.isLiteral || target.text === '-') {
-    tellUnknown(call);
+    reportUnknown(call);
     call.scope.isKnown = false;
     return;
   }
@@ -115,25 +116,25 @@ const find: Rule = (call, run) => {
   const roots = (firstTest === -1 ? args : args.slice(0, firstTest)).filter(({ text }) => !/^-[HLP]$/.test(text));
   for (const root of roots) {
     touch(call, root, false);
-    if (root.mayBecomeOption) tellUnknown(call);
+    if (root.mayBecomeOption) reportUnknown(call);
   }
   const places = roots.map(({ source }) => (source === '.' ? 'the current folder' : source));
   for (let index = firstTest === -1 ? args.length : firstTest; index < args.length; index += 1) {
     const text = args[index]?.text ?? '';
-    if (args[index]?.isLiteral === false) tellUnknown(call);
+    if (args[index]?.isLiteral === false) reportUnknown(call);
     if (text === '-delete')
-      tell(call, {
+      report(call, {
         code: 'deletes',
         lead: 'Deletes what it finds in',
         subject: places.join(' ') || 'the current folder',
       });
-    if (/^-f(?:print|ls)/.test(text) || /^-files0-from/.test(text)) tellUnknown(call);
+    if (/^-f(?:print|ls)/.test(text) || /^-files0-from/.test(text)) reportUnknown(call);
     if (FIND_VALUES.test(text)) index += 1;
     if (!FIND_RUNS.test(text)) continue;
     const end = args.findIndex((arg, at) => at > index && /^(?:;|\+)$/.test(arg.text));
     const inner = args.slice(index + 1, end === -1 ? args.length : end);
     const [command, ...rest] = inner;
-    if (command === undefined || !command.isLiteral || command.text.includes('{}')) tellUnknown(call);
+    if (command === undefined || !command.isLiteral || command.text.includes('{}')) reportUnknown(call);
     else run({ ...call, name: command.text, args: rest.map(foundIn(places)) });
     index = end === -1 ? args.length : end;
   }
@@ -180,7 +181,7 @@ export const READERS: readonly [string, Rule][] = [
 /** Tells that a command writes the files it names. */
 export function writes(call: Call, subjects: readonly Arg[]): void {
   for (const subject of subjects) {
-    tell(call, { code: 'writes', lead: 'Changes files:', subject: subject.source });
+    report(call, { code: 'writes', lead: 'Changes files:', subject: subject.source });
     touch(call, subject, true);
   }
 }

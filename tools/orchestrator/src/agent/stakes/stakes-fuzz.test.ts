@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { stakesOf } from './stakes-of.ts';
+import { risksOf } from './stakes-of.ts';
 
 const codes = (command: string): string[] =>
-  stakesOf({ kind: 'approval', toolName: 'Bash', input: { command }, blockedPath: null }, '/w').map(({ code }) => code);
+  risksOf({ kind: 'approval', toolName: 'Bash', input: { command }, blockedPath: null }, '/w').map(({ code }) => code);
 
 const PIECES = [
   ...[
@@ -151,8 +151,8 @@ it('tells of a command however it is wrapped, or that nobody knows', () => {
   const wrapped = fc.array(wrap, { maxLength: 6 });
   fc.assert(
     fc.property(wrapped, (wraps) => {
-      const told = codes(wraps.reduce((inner, next) => next(inner), 'rm -rf /data'));
-      expect(told.some((code) => code === 'deletes' || code === 'unknown')).toBe(true);
+      const reported = codes(wraps.reduce((inner, next) => next(inner), 'rm -rf /data'));
+      expect(reported.some((code) => code === 'deletes' || code === 'unknown')).toBe(true);
     }),
     { numRuns: 1_000 },
   );

@@ -1,16 +1,16 @@
 import type { ToolInput } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { stakesOf } from './stakes-of.ts';
+import { risksOf } from './stakes-of.ts';
 
 const WORKTREE = '/w';
-const stakes = (toolName: string, input: ToolInput) =>
-  stakesOf({ kind: 'approval', toolName, input, blockedPath: null }, WORKTREE);
+const risks = (toolName: string, input: ToolInput) =>
+  risksOf({ kind: 'approval', toolName, input, blockedPath: null }, WORKTREE);
 const codes = (command: string) =>
-  stakes('Bash', { command })
+  risks('Bash', { command })
     .map(({ code }) => code)
     .join(' ');
 
-/** Real commands, and what is at stake in them, the gravest first. Nothing: they only read files of the worktree. */
+/** Real commands, and what is at risk in them, the gravest first. Nothing: they only read files of the worktree. */
 const COMMANDS: readonly (readonly [command: string, codes: string])[] = [
   ['ls -la', ''],
   ['git status', ''],
@@ -203,28 +203,28 @@ it.each(COMMANDS)('%s', (command, expected) => {
 });
 
 describe('the words', () => {
-  const told = (command: string) => stakes('Bash', { command }).map(({ text }) => text);
+  const reported = (command: string) => risks('Bash', { command }).map(({ text }) => text);
 
   it('names what is deleted, and where it goes', () => {
-    expect(told('rm -rf a b c d e')).toEqual(['Deletes with all contents: a, b, c and 2 more.']);
-    expect(told('curl https://user@example.com:8080/x')).toEqual(['Uses the network: example.com.']);
-    expect(told('npm i x')).toEqual(['Installs packages from the network; their scripts may run.']);
-    expect(told('npm test')).toEqual(['Runs code: effects unknown.']);
+    expect(reported('rm -rf a b c d e')).toEqual(['Deletes with all contents: a, b, c and 2 more.']);
+    expect(reported('curl https://user@example.com:8080/x')).toEqual(['Uses the network: example.com.']);
+    expect(reported('npm i x')).toEqual(['Installs packages from the network; their scripts may run.']);
+    expect(reported('npm test')).toEqual(['Runs code: effects unknown.']);
   });
 
   it('never says that a command is safe', () => {
-    for (const [command] of COMMANDS) expect(told(command).join(' ')).not.toMatch(/\b(?:safe|harmless|secure)\b/i);
+    for (const [command] of COMMANDS) expect(reported(command).join(' ')).not.toMatch(/\b(?:safe|harmless|secure)\b/i);
   });
 
   it('names the part of a script that is the gravest', () => {
     const script = '# set up\nnpm ci\n(crontab -l; echo "* * * * * x") | crontab -\nnpm test';
-    const [first] = stakes('Bash', { command: script });
+    const [first] = risks('Bash', { command: script });
     expect(first).toMatchObject({ code: 'schedules', command: '(crontab -l; echo "* * * * * x") | crontab -' });
   });
 });
 
 describe('other tools', () => {
-  const of = (toolName: string, input: ToolInput) => stakes(toolName, input).map(({ code }) => code);
+  const of = (toolName: string, input: ToolInput) => risks(toolName, input).map(({ code }) => code);
 
   it('tells where a file is, and what it may hold', () => {
     expect(of('Edit', { file_path: '/w/src/a.ts' })).toEqual([]);
@@ -245,8 +245,8 @@ describe('other tools', () => {
 
   it('tells nothing of questions and plans, which run nothing', () => {
     const asked = { toolName: 'AskUserQuestion', input: {}, blockedPath: null } as const;
-    expect(stakesOf({ ...asked, kind: 'question' }, WORKTREE)).toEqual([]);
-    expect(stakesOf({ ...asked, kind: 'network', input: { host: 'a.example' } }, WORKTREE)).toMatchObject([
+    expect(risksOf({ ...asked, kind: 'question' }, WORKTREE)).toEqual([]);
+    expect(risksOf({ ...asked, kind: 'network', input: { host: 'a.example' } }, WORKTREE)).toMatchObject([
       { code: 'network', text: 'Connects to a.example.' },
     ]);
   });

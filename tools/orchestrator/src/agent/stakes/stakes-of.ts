@@ -1,6 +1,6 @@
-import type { PendingRequest, Stake, ToolInput } from '@callboard/contract';
+import type { PendingRequest, Risk, ToolInput } from '@callboard/contract';
 import { textField } from '../describe-tool.ts';
-import { type Finding, stakesFrom, UNKNOWN } from './findings.ts';
+import { type Finding, risksFrom, UNKNOWN } from './findings.ts';
 import { hostOf } from './hosts.ts';
 import { pathFindings } from './paths.ts';
 import { shellFindings } from './shell-findings.ts';
@@ -8,14 +8,14 @@ import { shellFindings } from './shell-findings.ts';
 type Asked = Pick<PendingRequest, 'kind' | 'toolName' | 'input' | 'blockedPath'>;
 
 /**
- * What is known to be at stake in a request, the gravest first. Empty only for what is known to read files of the worktree and do nothing
+ * What is known to be at risk in a request, the gravest first. Empty only for what is known to read files of the worktree and do nothing
  * else, and for requests that run nothing. Never throws.
  */
-export function stakesOf(asked: Asked, worktree: string | null): Stake[] {
+export function risksOf(asked: Asked, worktree: string | null): Risk[] {
   try {
-    return stakesFrom(findingsOf(asked, worktree));
+    return risksFrom(findingsOf(asked, worktree));
   } catch {
-    return stakesFrom([{ ...UNKNOWN, command: null }]);
+    return risksFrom([{ ...UNKNOWN, command: null }]);
   }
 }
 

@@ -17,9 +17,9 @@ export interface ConversationHistory {
 }
 
 /** How many entries are kept; Claude itself knows all of them. */
-const MOST_ENTRIES = 2_000;
-const LONGEST_TEXT = 50_000;
-const LONGEST_RESULT = 10_000;
+const MAX_ENTRIES = 2_000;
+const MAX_TEXT_LENGTH = 50_000;
+const MAX_RESULT_LENGTH = 10_000;
 
 /**
  * Reads what was said in a conversation: the branch of the record that a resume follows. The record is only read.
@@ -27,7 +27,7 @@ const LONGEST_RESULT = 10_000;
  * @throws a system error if the record cannot be read
  */
 export async function conversationHistory(file: string, signal?: AbortSignal): Promise<ConversationHistory | null> {
-  const lines = new Map<string, Kept>();
+  const lines = new Map<string, Saved>();
   let last: string | null = null;
   const input = createReadStream(file, { signal });
   for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -39,8 +39,8 @@ export async function conversationHistory(file: string, signal?: AbortSignal): P
   }
   if (last === null) return null;
   const entries = chainTo(last, lines);
-  const kept = entries.slice(-MOST_ENTRIES);
-  return { entries: kept, leftOut: entries.length - kept.length, lastLine: last };
+  const saved = entries.slice(-MAX_ENTRIES);
+  return { entries: saved, leftOut: entries.length - saved.length, lastLine: last };
 }
 
 /**
@@ -60,15 +60,15 @@ export async function saidAfter(
   return { entries: entries.slice(known + 1), isCut: known === -1 && leftOut > 0 };
 }
 
-interface Kept {
+interface Saved {
   parent: string | null;
   at: string | undefined;
   entries: NewTranscriptEntry[];
 }
 
 /** Follows the parents from the last line to the first. A record that names a line twice must not hold it up for ever. */
-function chainTo(last: string, lines: ReadonlyMap<string, Kept>): ConversationHistory['entries'] {
-  const chain: Kept[] = [];
+function chainTo(last: string, lines: ReadonlyMap<string, Saved>): ConversationHistory['entries'] {
+  const chain: Saved[] = [];
   const seen = new Set<string>();
   for (let id: string | null = last; id !== null && !seen.has(id); ) {
     seen.add(id);
@@ -90,7 +90,7 @@ const notice = (code: 'compacted' | 'informational', text: string): NewTranscrip
   kind: 'notice',
   level: 'info',
   code,
-  text: truncate(text, LONGEST_RESULT),
+  text: truncate(text, MAX_RESULT_LENGTH),
 });
 
 function entriesOf(line: RecordLine): NewTranscriptEntry[] {
@@ -108,7 +108,7 @@ function entriesOf(line: RecordLine): NewTranscriptEntry[] {
     {
       ...main,
       kind: 'user',
-      text: truncate(said.text, LONGEST_TEXT),
+      text: truncate(said.text, MAX_TEXT_LENGTH),
       messageId: null,
       by: 'Terminal',
       attachments: [],
@@ -138,13 +138,13 @@ function answerOf(uuid: string, { id = uuid, content }: NonNullable<RecordLine['
     const blockId = `${id}:${uuid}`;
     const text = Text.safeParse(block).data?.text.trim();
     if (text !== undefined)
-      return text === '' ? [] : [{ ...main, kind: 'text', text: truncate(text, LONGEST_TEXT), blockId }];
+      return text === '' ? [] : [{ ...main, kind: 'text', text: truncate(text, MAX_TEXT_LENGTH), blockId }];
     const thought = Thought.safeParse(block).data?.thinking.trim();
     if (thought !== undefined)
-      return thought === '' ? [] : [{ ...main, kind: 'thinking', text: truncate(thought, LONGEST_TEXT), blockId }];
+      return thought === '' ? [] : [{ ...main, kind: 'thinking', text: truncate(thought, MAX_TEXT_LENGTH), blockId }];
     const call = Call.safeParse(block).data;
     if (call === undefined) return [];
-    const input = truncateStrings(call.input, LONGEST_RESULT);
+    const input = truncateStrings(call.input, MAX_RESULT_LENGTH);
     return [{ ...main, kind: 'tool-use', toolUseId: call.id, toolName: call.name, input }];
   });
 }
@@ -152,7 +152,7 @@ function answerOf(uuid: string, { id = uuid, content }: NonNullable<RecordLine['
 function resultOf(block: unknown): NewTranscriptEntry[] {
   const result = Result.safeParse(block).data;
   if (result === undefined) return [];
-  const text = truncate(textOf(result.content ?? ''), LONGEST_RESULT);
+  const text = truncate(textOf(result.content ?? ''), MAX_RESULT_LENGTH);
   const isError = result.is_error === true;
   return [
     {

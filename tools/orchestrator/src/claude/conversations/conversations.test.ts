@@ -20,7 +20,7 @@ const claude = (id: string, block: object) => ({
   type: 'assistant',
   message: { id, role: 'assistant', content: [block] },
 });
-const text = (words: string) => ({ type: 'text', text: words });
+const text = (text: string) => ({ type: 'text', text });
 
 /** A folder of Claude Code, in which records are written. */
 async function scene() {
@@ -92,20 +92,20 @@ it('knows a conversation that a living process has open, and not one of a proces
   const { config, env } = await scene();
   expect(await openConversations(env)).toEqual(new Map());
   await mkdir(join(config, 'sessions'));
-  const told = (pid: number, n: number, procStart: string) =>
+  const reported = (pid: number, n: number, procStart: string) =>
     writeFile(join(config, 'sessions', `${pid}.json`), JSON.stringify({ pid, sessionId: uuid(n), procStart }));
   const startTime = (await identify(process.pid))?.startTime ?? '';
-  await told(process.pid, 1, startTime);
-  await told(process.ppid, 2, 'of another process');
+  await reported(process.pid, 1, startTime);
+  await reported(process.ppid, 2, 'of another process');
   await writeFile(join(config, 'sessions', '17.json'), '{"pid":17');
   expect(await openConversations(env)).toEqual(new Map([[uuid(1), process.pid]]));
 });
 
 /** A process with these words on its command line, and this environment. */
-async function living(words: readonly string[], env: Record<string, string> = {}) {
+async function living(texts: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(
     process.execPath,
-    ['-e', 'process.stdout.write("up"); setInterval(() => {}, 1e6)', '--', ...words],
+    ['-e', 'process.stdout.write("up"); setInterval(() => {}, 1e6)', '--', ...texts],
     {
       env,
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -132,14 +132,14 @@ it('finds a process of somebody else by what it tells: its conversation, or its 
   await mkdir(join(config, 'sessions'));
   const pid = await living([]);
   const procStart = (await identify(pid))?.startTime ?? '';
-  const told = (n: number, cwd: string) =>
+  const reported = (n: number, cwd: string) =>
     writeFile(join(config, 'sessions', `${pid}.json`), JSON.stringify({ pid, sessionId: uuid(n), procStart, cwd }));
   const find = () => foreignClaude(env, { conversationId: uuid(1), folder: '/data/worktrees/S1' });
-  await told(2, '/data/worktrees/S10');
+  await reported(2, '/data/worktrees/S10');
   expect(await find()).toBeNull();
-  await told(1, '/elsewhere');
+  await reported(1, '/elsewhere');
   expect(await find()).toBe(pid);
-  await told(2, '/data/worktrees/S1/packages');
+  await reported(2, '/data/worktrees/S1/packages');
   expect(await find()).toBe(pid);
 });
 

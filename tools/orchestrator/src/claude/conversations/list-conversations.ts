@@ -35,8 +35,8 @@ export interface ListOrder {
 }
 
 /** Claude Code replaces everything else in a working directory's name; a longer name it cuts and ends with a hash. */
-const folderName = (cwd: string): string => cwd.replaceAll(/[^A-Za-z0-9]/g, '-').slice(0, LONGEST_NAME);
-const LONGEST_NAME = 200;
+const folderName = (cwd: string): string => cwd.replaceAll(/[^A-Za-z0-9]/g, '-').slice(0, MAX_NAME_LENGTH);
+const MAX_NAME_LENGTH = 200;
 const RECORD = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
 
 /** The first message is near the beginning, behind what Claude Code says about itself. */
@@ -44,7 +44,7 @@ const HEAD_BYTES = 512 * 1024;
 const TAIL_BYTES = 64 * 1024;
 /** Only a record up to this size is read whole, for the number of its messages. */
 const COUNTED_BYTES = 4 * 1024 * 1024;
-const FIRST_WORDS = 400;
+const EXCERPT = 400;
 const AT_ONCE = 4;
 
 /**
@@ -62,7 +62,7 @@ export function createConversationList(env: Readonly<Record<string, string>>) {
     if (known?.sign === sign) return known.record;
     const record = await readRecord(file, bytes, new Date(changedMs).toISOString());
     read.set(file, { sign, record });
-    if (read.size > MOST_KEPT) read.delete(read.keys().next().value ?? '');
+    if (read.size > MAX_SAVED) read.delete(read.keys().next().value ?? '');
     return record;
   }
 
@@ -76,13 +76,16 @@ export function createConversationList(env: Readonly<Record<string, string>>) {
         const some = await Promise.all(files.slice(at, at + AT_ONCE).map(recordOf));
         records.push(...some.filter((record) => record !== null).filter(({ folder }) => isWanted(folder, order)));
       }
-      const kept = records.slice(0, order.limit);
-      return { records: kept.toSorted(byNewest), older: records.length < order.limit ? 0 : files.length - kept.length };
+      const saved = records.slice(0, order.limit);
+      return {
+        records: saved.toSorted(byNewest),
+        older: records.length < order.limit ? 0 : files.length - saved.length,
+      };
     },
   };
 }
 
-const MOST_KEPT = 2_000;
+const MAX_SAVED = 2_000;
 const byNewest = (a: ConversationRecord, b: ConversationRecord): number => b.updatedAt.localeCompare(a.updatedAt);
 
 const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
@@ -100,7 +103,7 @@ async function recordFiles(source: string, { folders, isLeftOut }: ListOrder): P
   const names = folders.map(folderName);
   const found: FoundFile[] = [];
   for (const folder of await entriesOf(source)) {
-    if (!names.some((name) => folder === name || folder.startsWith(name.length < LONGEST_NAME ? `${name}-` : name)))
+    if (!names.some((name) => folder === name || folder.startsWith(name.length < MAX_NAME_LENGTH ? `${name}-` : name)))
       continue;
     for (const entry of await entriesOf(join(source, folder))) {
       const id = RECORD.exec(entry)?.[1];
@@ -122,9 +125,9 @@ const entriesOf = (folder: string): Promise<string[]> =>
 /** Returns null for a record in which nobody said anything. */
 async function readRecord(file: string, bytes: number, updatedAt: string): Promise<ConversationRecord | null> {
   const isWhole = bytes <= COUNTED_BYTES;
-  const told = await scan(file, isWhole ? undefined : HEAD_BYTES);
-  if (told === null) return null;
-  const { messages, ...rest } = told;
+  const reported = await scan(file, isWhole ? undefined : HEAD_BYTES);
+  if (reported === null) return null;
+  const { messages, ...rest } = reported;
   return {
     conversationId: basename(file, '.jsonl'),
     file,
@@ -157,7 +160,7 @@ async function scan(file: string, limit: number | undefined) {
           folder: line.cwd,
           startedAt: line.timestamp,
           ...(first ?? {}),
-          firstWords: said.text.slice(0, FIRST_WORDS),
+          firstWords: said.text.slice(0, EXCERPT),
         };
         isFirstCommand = said.isCommand;
       }

@@ -37,9 +37,10 @@ async function runningClaudes(env: Readonly<Record<string, string>>): Promise<Ru
   for (const name of names) {
     if (!/^\d+\.json$/.test(name)) continue;
     const text = await readFile(join(folder, name), 'utf8').catch(() => ''); // it ended meanwhile
-    const told = Running.safeParse(parseJson(text)).data;
+    const reported = Running.safeParse(parseJson(text)).data;
     // A killed process leaves its file, and another one may have its number by now.
-    if (told !== undefined && (await identify(told.pid))?.startTime === told.procStart) running.push(told);
+    if (reported !== undefined && (await identify(reported.pid))?.startTime === reported.procStart)
+      running.push(reported);
   }
   return running;
 }

@@ -29,21 +29,21 @@ export type RecordLine = z.infer<typeof Line>;
 const IN_TREE = '{"parentUuid":';
 
 /** A longer line (pictures, whole files) is not parsed: its place in the tree is read from its text. */
-const LONGEST_PARSED = 1024 * 1024;
+const MAX_PARSED_LENGTH = 1024 * 1024;
 
 /** Returns a line of the tree of messages; null for any other, and for one that was cut off. */
 export function parseRecordLine(text: string): RecordLine | null {
   if (!text.startsWith(IN_TREE)) return null;
-  if (text.length > LONGEST_PARSED) return placeOf(text);
+  if (text.length > MAX_PARSED_LENGTH) return locationOf(text);
   return Line.safeParse(parseJson(text)).data ?? null;
 }
 
 /** What a text shows where Callboard left something out. */
 const TOO_LONG = '[too long to be shown]';
 
-function placeOf(text: string): RecordLine | null {
+function locationOf(text: string): RecordLine | null {
   const parent = /^\{"parentUuid":(?:"([0-9a-f-]{36})"|null)/.exec(text);
-  const uuid = text.slice(-LONGEST_PARSED / 4).match(/.*"uuid":"([0-9a-f-]{36})"/s)?.[1];
+  const uuid = text.slice(-MAX_PARSED_LENGTH / 4).match(/.*"uuid":"([0-9a-f-]{36})"/s)?.[1];
   const type = /"type":"(user|assistant)"/.exec(text.slice(0, 1_000))?.[1];
   if (parent === null || uuid === undefined) return null;
   const line = { type: type ?? 'attachment', uuid, parentUuid: parent[1] ?? null };

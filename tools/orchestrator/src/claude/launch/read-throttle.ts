@@ -44,7 +44,7 @@ export function createReadThrottle(now: () => number = () => performance.now()) 
     }
   }
 
-  function restTogether(restMs: number, onRested: () => void): Set<() => void> {
+  function pauseGroup(restMs: number, onRested: () => void): Set<() => void> {
     resting.add(onRested);
     if (!isTimed) {
       isTimed = true;
@@ -72,7 +72,7 @@ export function createReadThrottle(now: () => number = () => performance.now()) 
           onRested();
         };
       }
-      const group = restTogether(restMs, onRested);
+      const group = pauseGroup(restMs, onRested);
       return () => {
         if (group.delete(onRested)) onRested();
       };

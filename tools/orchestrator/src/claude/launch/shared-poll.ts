@@ -9,7 +9,7 @@ export interface SharedPoll {
   wake(): void;
 }
 
-export interface SharedPollParts {
+export interface SharedPollOptions {
   everyMs: number;
   /** The delay after a round in which no check had anything to do. Defaults to `everyMs`. */
   restMs?: number;
@@ -21,7 +21,7 @@ export function createSharedPoll({
   everyMs,
   restMs = everyMs,
   maxPerRound = Number.POSITIVE_INFINITY,
-}: SharedPollParts): SharedPoll {
+}: SharedPollOptions): SharedPoll {
   /** In the order of their turns. */
   const checks = new Set<() => boolean>();
   let timer: NodeJS.Timeout | undefined;

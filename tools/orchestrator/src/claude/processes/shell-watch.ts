@@ -2,7 +2,7 @@ import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { createSharedPoll } from '../launch/shared-poll.ts';
 import { childrenOf, readProcessTable, readRow } from './process-table.ts';
 
-export interface ShellWatchParts {
+export interface ShellWatchDeps {
   process: ProcessIdentity;
   /** Whether the process may start something soon. */
   isActive: () => boolean;
@@ -33,7 +33,7 @@ const TABLE_MS = 1_000;
 
 const poll = createSharedPoll({ everyMs: POLL_MS, restMs: REST_MS, maxPerRound: MAX_CHECKS_PER_ROUND });
 
-export function watchShells({ process, isActive, onLeft, known: before }: ShellWatchParts): ShellWatch {
+export function watchShells({ process, isActive, onLeft, known: before }: ShellWatchDeps): ShellWatch {
   const shells = new Map<number, string>();
   const known = new Map(before.map((identity) => [`${identity.pid} ${identity.startTime}`, identity]));
   const ended = new Set<number>();

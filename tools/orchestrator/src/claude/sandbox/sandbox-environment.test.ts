@@ -27,9 +27,9 @@ beforeEach(async () => {
 });
 
 it('moves caches only inside the sandbox, and sources the user’s own script everywhere', async () => {
-  const look = 'echo "$npm_config_cache $OWN"';
-  expect(await inShell(look)).toBe(`${join(lab.folder, 'data/caches/shop/npm')} 1`);
-  expect(await inShell(look, {})).toBe('1');
+  const check = 'echo "$npm_config_cache $OWN"';
+  expect(await inShell(check)).toBe(`${join(lab.folder, 'data/caches/shop/npm')} 1`);
+  expect(await inShell(check, {})).toBe('1');
 });
 
 it('adds to git’s existing environment configuration, and turns off its maintenance', async () => {

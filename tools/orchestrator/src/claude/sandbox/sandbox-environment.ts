@@ -28,7 +28,7 @@ export const cacheVariables = (folder: string): Record<string, string> =>
 /** Keeps git from maintenance: nothing inside may write the configuration, or the reflogs of other worktrees. */
 const GIT = { 'gc.auto': '0', 'maintenance.auto': 'false' };
 
-export interface SandboxEnvironmentParts {
+export interface SandboxEnvironmentDeps {
   dataDir: string;
   projectId: string;
   stageId: string;
@@ -55,13 +55,13 @@ export const sandboxCaches = (dataDir: string, projectId: string): string => joi
  * Writes the script that Claude Code (2.1.330) sources before every Bash command. Its variables apply only inside the
  * sandbox: MCP servers and hooks do not source it, and would otherwise run packages from a cache that any command may write.
  */
-export async function prepareSandboxEnvironment(parts: SandboxEnvironmentParts): Promise<SandboxEnvironment> {
-  const { dataDir, projectId, stageId } = parts;
+export async function prepareSandboxEnvironment(deps: SandboxEnvironmentDeps): Promise<SandboxEnvironment> {
+  const { dataDir, projectId, stageId } = deps;
   const caches = sandboxCaches(dataDir, projectId);
   const script = sandboxScript(dataDir, stageId);
   await mkdir(caches, { recursive: true, mode: 0o700 });
   await mkdir(join(dataDir, 'sandbox'), { recursive: true, mode: 0o700 });
-  await writeFile(script, scriptFor(parts, caches));
+  await writeFile(script, scriptFor(deps, caches));
   return {
     variables: { CLAUDE_ENV_FILE: script },
     readable: [script, caches],
@@ -70,7 +70,7 @@ export async function prepareSandboxEnvironment(parts: SandboxEnvironmentParts):
 }
 
 /** Shell text that bash and zsh understand. */
-function scriptFor({ worktree, stageId, env }: SandboxEnvironmentParts, caches: string): string {
+function scriptFor({ worktree, stageId, env }: SandboxEnvironmentDeps, caches: string): string {
   const { CLAUDE_ENV_FILE: own } = env;
   const moved = Object.entries(cacheVariables(caches)).map(([name, path]) => `  export ${name}=${quoted(path)}`);
   const git = Object.entries(GIT).map(([key, value]) => `  callboard_git ${key} ${value}`);

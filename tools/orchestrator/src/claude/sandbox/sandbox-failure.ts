@@ -12,7 +12,7 @@ const REFUSALS = [
   /^.*(?:ECONNREFUSED|Failed to connect to|Connection refused|connection to server at).*(?:127\.0\.0\.1|::1|localhost).*$/im,
   /^.*(?:127\.0\.0\.1|::1|localhost).*(?:Connection refused|ECONNREFUSED).*$/im,
 ];
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 
 /**
  * Returns what the sandbox denied a command; null if nothing indicates a denial. The caller knows whether the command ran
@@ -29,4 +29,4 @@ export function sandboxFailure(output: string, isError: boolean, remedy: string 
   return line === undefined ? null : { isCertain: false, detail: shortened(line.trim()) };
 }
 
-const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text);
+const shortened = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)} …` : text);

@@ -58,7 +58,7 @@ export const sandboxSettings = (sandbox: LaunchSandbox, hosts: readonly string[]
   },
 });
 
-export interface SandboxPlaces {
+export interface SandboxPaths {
   dataDir: string;
   /** The main checkout. */
   checkout: string;
@@ -70,7 +70,7 @@ export interface SandboxPlaces {
  * The paths on this machine that a sandbox restricts. Only existing ones: in place of a missing file the CLI puts a device,
  * and git then cannot read its own configuration (tried).
  */
-export async function sandboxPlaces({ dataDir, checkout, env }: SandboxPlaces) {
+export async function sandboxPaths({ dataDir, checkout, env }: SandboxPaths) {
   const home = env.HOME ?? '/';
   const config = configFolder(env);
   return {

@@ -36,7 +36,7 @@ export const CanUseTool = z.object({
 export const PermissionLike = z.object({ tool_name: text, input: z.record(z.string(), z.unknown()) });
 
 /** A control response that cannot be matched to a request: the requester gave no id, or one that Callboard never uses. */
-export const ReplyToNobody = z.object({ type: z.literal('control_response'), response: z.object({ subtype: text }) });
+export const UnclaimedReply = z.object({ type: z.literal('control_response'), response: z.object({ subtype: text }) });
 
 /**
  * The reply to `initialize`: beside the response proper stand the open requests, whole, as they were sent. A missing list is

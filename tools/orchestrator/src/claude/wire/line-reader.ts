@@ -11,19 +11,19 @@ export interface SpoolLine {
  * Far longer than any line of the CLI (several megabytes were seen), and well below the maximum length of a string. A longer
  * line would use up the memory that all sessions share.
  */
-const LONGEST_LINE = 128 * 1024 * 1024;
+const MAX_LINE_LENGTH = 128 * 1024 * 1024;
 
 /**
  * Splits bytes into lines. Knows nothing about JSON. Decodes whole lines only, so it never splits a character. Skips empty
  * lines. A line longer than `longest` is replaced by a sentence with its length, which is not JSON.
  */
-export function createLineReader(start: number, longest = LONGEST_LINE) {
+export function createLineReader(start: number, longest = MAX_LINE_LENGTH) {
   let offset = start;
   let parts: Buffer[] = [];
   /** The length of the current line, whether or not its bytes are kept. */
   let length = 0;
 
-  function keep(bytes: Buffer): void {
+  function save(bytes: Buffer): void {
     length += bytes.length;
     if (length <= longest) parts.push(bytes);
     else parts = [];
@@ -47,14 +47,14 @@ export function createLineReader(start: number, longest = LONGEST_LINE) {
       const lines: SpoolLine[] = [];
       let from = 0;
       for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, from)) {
-        keep(bytes.subarray(from, at));
+        save(bytes.subarray(from, at));
         offset += at + 1 - from;
         const text = endLine();
         from = at + 1;
         if (text.trim() !== '') lines.push({ text, end: offset });
       }
       if (from < bytes.length) {
-        keep(Buffer.from(bytes.subarray(from)));
+        save(Buffer.from(bytes.subarray(from)));
         offset += bytes.length - from;
       }
       return lines;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { LoggedRequest } from '@callboard/scripted-model';
 import { z } from 'zod';
 import { UserMessage } from '../../claude/wire/messages.ts';
-import { assertKept, type ClaudePromise } from './claude-promise.ts';
+import { assertCompatible, type CompatibilityCheck } from './claude-promise.ts';
 
 /** How a person's answer affects the conversation. */
-export const answerPromises: readonly ClaudePromise[] = [
+export const answerChecks: readonly CompatibilityCheck[] = [
   {
     id: 'deny-reason',
     sentence: 'passes the reason for a denial to the model word for word',
@@ -20,9 +20,9 @@ export const answerPromises: readonly ClaudePromise[] = [
       await conversation.answer(await conversation.asked(), { behavior: 'deny', message });
       await conversation.result();
       const result = lastToolResult(conversation.modelRequests());
-      assertKept(result?.content === message, `the model read ${JSON.stringify(result?.content)}`);
-      assertKept(result.is_error === true, 'the model was not told that the tool was denied');
-      assertKept(!existsSync(join(environment.cwd, 'denied')), 'it ran the tool anyway');
+      assertCompatible(result?.content === message, `the model read ${JSON.stringify(result?.content)}`);
+      assertCompatible(result.is_error === true, 'the model was not told that the tool was denied');
+      assertCompatible(!existsSync(join(environment.cwd, 'denied')), 'it ran the tool anyway');
     },
   },
   {
@@ -40,7 +40,7 @@ export const answerPromises: readonly ClaudePromise[] = [
         .messages('user')
         .flatMap((message) => UserMessage.safeParse(message).data?.tool_result_meta ?? []);
       const sources = metas.map(({ permission_decision }) => permission_decision?.source);
-      assertKept(sources.includes('user_temporary'), `it reported ${JSON.stringify(sources)}`);
+      assertCompatible(sources.includes('user_temporary'), `it reported ${JSON.stringify(sources)}`);
     },
   },
   {
@@ -58,8 +58,8 @@ export const answerPromises: readonly ClaudePromise[] = [
         updatedInput: { ...asked.input, command: 'touch changed' },
       });
       await conversation.result();
-      assertKept(!existsSync(join(environment.cwd, 'written')), 'it ran the original input');
-      assertKept(existsSync(join(environment.cwd, 'changed')), 'it did not run the changed input');
+      assertCompatible(!existsSync(join(environment.cwd, 'written')), 'it ran the original input');
+      assertCompatible(existsSync(join(environment.cwd, 'changed')), 'it did not run the changed input');
     },
   },
   {
@@ -74,12 +74,12 @@ export const answerPromises: readonly ClaudePromise[] = [
       const questions = [{ question: 'Which colour?', header: 'Colour', multiSelect: false, options }];
       await conversation.say([{ tools: [{ name: 'AskUserQuestion', input: { questions } }] }, { text: 'Blue it is.' }]);
       const asked = await conversation.asked();
-      assertKept(asked.toolName === 'AskUserQuestion', `it asked for ${asked.toolName} instead`);
+      assertCompatible(asked.toolName === 'AskUserQuestion', `it asked for ${asked.toolName} instead`);
       const updatedInput = { ...asked.input, answers: { 'Which colour?': 'Blue' } };
       await conversation.answer(asked, { behavior: 'allow', updatedInput });
       await conversation.result();
       const said = JSON.stringify(lastToolResult(conversation.modelRequests())?.content ?? null);
-      assertKept(said.includes('Which colour?') && said.includes('Blue'), `the model read ${said}`);
+      assertCompatible(said.includes('Which colour?') && said.includes('Blue'), `the model read ${said}`);
     },
   },
   {

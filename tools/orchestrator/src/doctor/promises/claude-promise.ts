@@ -1,7 +1,7 @@
 import type { TestEnvironment } from '../test-environment.ts';
 
 /** A behaviour of `claude` that Callboard relies on. */
-export interface ClaudePromise {
+export interface CompatibilityCheck {
   readonly id: string;
   /** What a version that keeps it does; follows the version's name. */
   readonly sentence: string;
@@ -16,6 +16,6 @@ export interface ClaudePromise {
 }
 
 /** Throws an error with that message unless the promise was kept. */
-export function assertKept(kept: boolean, otherwise: string): asserts kept {
-  if (!kept) throw new Error(otherwise);
+export function assertCompatible(saved: boolean, otherwise: string): asserts saved {
+  if (!saved) throw new Error(otherwise);
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { TestConversation } from '../test-conversation.ts';
-import { assertKept, type ClaudePromise } from './claude-promise.ts';
+import { assertCompatible, type CompatibilityCheck } from './claude-promise.ts';
 
 /** How messages are delivered, and how the process lives and ends. */
-export const conversationPromises: readonly ClaudePromise[] = [
+export const conversationChecks: readonly CompatibilityCheck[] = [
   {
     id: 'text',
     sentence: 'treats a leading slash as text when told to',
@@ -14,8 +14,8 @@ export const conversationPromises: readonly ClaudePromise[] = [
       const conversation = await environment.conversation(signal);
       await conversation.sayText('/clear');
       await conversation.result();
-      assertKept(conversation.messages('conversation_reset').length === 0, 'it ran /clear as a command');
-      assertKept(
+      assertCompatible(conversation.messages('conversation_reset').length === 0, 'it ran /clear as a command');
+      assertCompatible(
         JSON.stringify(conversation.modelRequests().at(-1)?.messages.at(-1) ?? null).includes('/clear'),
         'the model did not receive it',
       );
@@ -33,7 +33,7 @@ export const conversationPromises: readonly ClaudePromise[] = [
       await conversation.result();
       await assertRepeatDropped(conversation, uuid, 2);
       const starts = conversation.lifecycleOf(uuid).filter((state) => state === 'started').length;
-      assertKept(starts === 1, `it reports that the message started ${starts} times`);
+      assertCompatible(starts === 1, `it reports that the message started ${starts} times`);
     },
   },
   {
@@ -49,7 +49,7 @@ export const conversationPromises: readonly ClaudePromise[] = [
       const after = await environment.resume(conversationOf(before), signal);
       await assertRepeatDropped(after, uuid, 1);
       const states = after.lifecycleOf(uuid);
-      assertKept(
+      assertCompatible(
         states.includes('completed') && !states.includes('started'),
         `it reports of the message: ${states.join(', ') || 'nothing'}`,
       );
@@ -93,9 +93,12 @@ export const conversationPromises: readonly ClaudePromise[] = [
       await conversation.result();
       await environment.discard();
       const written = await environment.written(conversationOf(conversation), [first, second]);
-      assertKept(written !== null, 'the file of the conversation was not found');
-      assertKept(written.has(first), 'the message that began a turn was not found in the conversation');
-      assertKept(written.has(second), 'the message that was folded into the turn was not found in the conversation');
+      assertCompatible(written !== null, 'the file of the conversation was not found');
+      assertCompatible(written.has(first), 'the message that began a turn was not found in the conversation');
+      assertCompatible(
+        written.has(second),
+        'the message that was folded into the turn was not found in the conversation',
+      );
     },
   },
   {
@@ -114,7 +117,7 @@ export const conversationPromises: readonly ClaudePromise[] = [
 
 function conversationOf(conversation: TestConversation): string {
   const sessionId = conversation.messages('system', 'init').at(-1)?.session_id;
-  assertKept(typeof sessionId === 'string', 'it does not report the id of the conversation');
+  assertCompatible(typeof sessionId === 'string', 'it does not report the id of the conversation');
   return sessionId;
 }
 
@@ -124,7 +127,7 @@ async function assertRepeatDropped(conversation: TestConversation, uuid: string,
   await conversation.say([{ text: 'And that.' }]);
   await conversation.result();
   const results = conversation.messages('result').length;
-  assertKept(results === turns, `it accepted the message again (${results} turns instead of ${turns})`);
+  assertCompatible(results === turns, `it accepted the message again (${results} turns instead of ${turns})`);
   const asked = conversation.modelRequests().length;
-  assertKept(asked === turns, `the model was asked ${asked} times instead of ${turns}`);
+  assertCompatible(asked === turns, `the model was asked ${asked} times instead of ${turns}`);
 }

@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Initialized, InitializedMark } from '../../claude/wire/control.ts';
-import { assertKept, type ClaudePromise } from './claude-promise.ts';
+import { assertCompatible, type CompatibilityCheck } from './claude-promise.ts';
 
 const touch = (file: string) => ({ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] });
 const allow = { behavior: 'allow' };
 
 /** How `claude` asks for permission, and when a request is no longer open. */
-export const requestPromises: readonly ClaudePromise[] = [
+export const requestChecks: readonly CompatibilityCheck[] = [
   {
     id: 'initialize',
     sentence: 'answers the opening handshake',
@@ -29,9 +29,9 @@ export const requestPromises: readonly ClaudePromise[] = [
       await conversation.say([{ text: 'Nothing to ask.' }]);
       await conversation.result();
       const reply = await conversation.control({ subtype: 'initialize' });
-      assertKept(InitializedMark.safeParse(reply).success, 'Callboard cannot recognise the reply');
+      assertCompatible(InitializedMark.safeParse(reply).success, 'Callboard cannot recognise the reply');
       const open = Initialized.parse(reply).pending_permission_requests.length;
-      assertKept(open === 0, `it lists ${open} open requests`);
+      assertCompatible(open === 0, `it lists ${open} open requests`);
     },
   },
   {
@@ -44,10 +44,10 @@ export const requestPromises: readonly ClaudePromise[] = [
       const conversation = await environment.conversation(signal);
       await conversation.say([touch('asked'), { text: 'Done.' }]);
       const asked = await conversation.asked();
-      assertKept(!existsSync(join(environment.cwd, 'asked')), 'it ran the tool before it was allowed');
+      assertCompatible(!existsSync(join(environment.cwd, 'asked')), 'it ran the tool before it was allowed');
       await conversation.answer(asked, allow);
       await conversation.result();
-      assertKept(existsSync(join(environment.cwd, 'asked')), 'it did not run the allowed tool');
+      assertCompatible(existsSync(join(environment.cwd, 'asked')), 'it did not run the allowed tool');
     },
   },
   {
@@ -63,8 +63,8 @@ export const requestPromises: readonly ClaudePromise[] = [
       const sent = await conversation.answer(asked, allow);
       await conversation.result();
       const echo = conversation.responseTo(asked.requestId)?.response;
-      assertKept(echo !== undefined, 'it did not echo the answer');
-      assertKept(isDeepStrictEqual(echo, sent), `the echo differs from what was sent: ${JSON.stringify(echo)}`);
+      assertCompatible(echo !== undefined, 'it did not echo the answer');
+      assertCompatible(isDeepStrictEqual(echo, sent), `the echo differs from what was sent: ${JSON.stringify(echo)}`);
     },
   },
   {
@@ -98,9 +98,9 @@ export const requestPromises: readonly ClaudePromise[] = [
       await conversation.say([touch('pending'), { text: 'Done.' }]);
       const asked = await conversation.asked();
       const { data } = Initialized.safeParse(await conversation.control({ subtype: 'initialize' }));
-      assertKept(data !== undefined, 'the response has no `pending_permission_requests`');
+      assertCompatible(data !== undefined, 'the response has no `pending_permission_requests`');
       const ids = data.pending_permission_requests.map((pending) => pending?.request_id);
-      assertKept(
+      assertCompatible(
         ids.length === 1 && ids[0] === asked.requestId,
         `it lists ${ids.length} requests instead of only the open one`,
       );
@@ -123,7 +123,7 @@ export const requestPromises: readonly ClaudePromise[] = [
         conversation.frames().find((frame) => frame.kind === 'cancel' && frame.requestId === requestId),
       );
       await conversation.result();
-      assertKept(!existsSync(join(environment.cwd, 'cancelled')), 'it ran the tool anyway');
+      assertCompatible(!existsSync(join(environment.cwd, 'cancelled')), 'it ran the tool anyway');
     },
   },
 ];

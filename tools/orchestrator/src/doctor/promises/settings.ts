@@ -1,9 +1,9 @@
 import type { TestConversation } from '../test-conversation.ts';
-import { FORBIDDEN_BY_RULE, FORBIDDEN_WORDS, HOOKED_TOOL, REMEMBERED } from '../test-settings.ts';
-import { assertKept, type ClaudePromise } from './claude-promise.ts';
+import { FORBIDDEN_BY_RULE, FORBIDDEN_TEXT, HOOKED_TOOL, REMEMBERED } from '../test-settings.ts';
+import { assertCompatible, type CompatibilityCheck } from './claude-promise.ts';
 
 /** How the user's and the repository's files affect a session that Callboard starts. */
-export const settingsPromises: readonly ClaudePromise[] = [
+export const settingsChecks: readonly CompatibilityCheck[] = [
   {
     id: 'claude-md',
     sentence: 'gives the model the CLAUDE.md of its folder',
@@ -14,7 +14,7 @@ export const settingsPromises: readonly ClaudePromise[] = [
       const conversation = await environment.conversation(signal);
       await conversation.say([{ text: 'Read.' }]);
       await conversation.result();
-      assertKept(told(conversation).includes(REMEMBERED), 'the model did not receive it');
+      assertCompatible(reported(conversation).includes(REMEMBERED), 'the model did not receive it');
     },
   },
   {
@@ -31,12 +31,12 @@ export const settingsPromises: readonly ClaudePromise[] = [
         if (conversation.messages('result').length > 0) return false;
         return conversation.frames().some(({ kind }) => kind === 'request') || undefined;
       });
-      assertKept(!asked, 'it asked for approval of what a deny rule or a hook forbids');
-      assertKept(told(conversation).includes(FORBIDDEN_WORDS), 'it did not run a hook that denies a tool');
+      assertCompatible(!asked, 'it asked for approval of what a deny rule or a hook forbids');
+      assertCompatible(reported(conversation).includes(FORBIDDEN_TEXT), 'it did not run a hook that denies a tool');
     },
   },
 ];
 
 /** Everything that the model received. */
-const told = (conversation: TestConversation): string =>
+const reported = (conversation: TestConversation): string =>
   JSON.stringify(conversation.modelRequests().map(({ system, messages }) => [system, messages]));

@@ -1,7 +1,7 @@
 import { boardCounts, type LoopDelay } from '@callboard/contract';
 import type { People } from '../../approvals/people.ts';
 import type { WriteWatch } from '../../disk/write-watch.ts';
-import { wordsWithHope } from '../../store/storage-failure.ts';
+import { textWithOutlook } from '../../store/storage-failure.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { NumberViews } from '../../views/number-views.ts';
 import type { SearchViews } from '../../views/search-views.ts';
@@ -13,7 +13,7 @@ export interface BoardParts {
   numberViews: NumberViews;
   people: Pick<People, 'find'>;
   loopDelay: () => LoopDelay;
-  writes: Pick<WriteWatch, 'trouble'>;
+  writes: Pick<WriteWatch, 'storageError'>;
 }
 
 type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'get_numbers' | 'search' | 'watch';
@@ -29,8 +29,8 @@ export const boardCommands = ({
   // The person is read last, so that nothing up to `seq` is missing.
   get_board: async (_, { actor }) => ({ ...(await views.board()), me: await people.find(actor.name) }),
   async get_counts() {
-    const trouble = writes.trouble();
-    const storeTrouble = trouble === null ? null : wordsWithHope(trouble);
+    const storageError = writes.storageError();
+    const storeTrouble = storageError === null ? null : textWithOutlook(storageError);
     return { counts: boardCounts(await views.board()), loopDelay: loopDelay(), storeTrouble };
   },
   get_events: views.events,

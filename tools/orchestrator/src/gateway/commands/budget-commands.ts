@@ -2,14 +2,14 @@ import type { Budgets } from '../../budgets/budgets.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface BudgetParts {
+export interface BudgetDeps {
   budgets: Budgets;
   views: BoardViews;
 }
 
 type BudgetCommands = 'get_budgets' | 'put_budget' | 'continue_beyond_budget';
 
-export const budgetCommands = ({ budgets, views }: BudgetParts): Pick<CommandHandlers, BudgetCommands> => ({
+export const budgetCommands = ({ budgets, views }: BudgetDeps): Pick<CommandHandlers, BudgetCommands> => ({
   get_budgets: async () => ({ budgets: await budgets.list() }),
   put_budget: async (body) => {
     await budgets.put(body);

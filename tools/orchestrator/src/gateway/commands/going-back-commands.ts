@@ -3,19 +3,19 @@ import type { Rewinds } from '../../rewinds/rewinds.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface GoingBackParts {
+export interface RewindCommandDeps {
   rewinds: Rewinds;
   forkStage: ForkStage;
   views: BoardViews;
 }
 
-type GoingBackCommands = 'rewind_session' | 'undo_rewind' | 'fork_stage';
+type RewindCommands = 'rewind_session' | 'undo_rewind' | 'fork_stage';
 
-export function goingBackCommands({
+export function rewindCommands({
   rewinds,
   forkStage,
   views,
-}: GoingBackParts): Pick<CommandHandlers, GoingBackCommands> {
+}: RewindCommandDeps): Pick<CommandHandlers, RewindCommands> {
   return {
     rewind_session: ({ stageId, ...body }, { actor }) => rewinds.rewind(stageId, body, actor.name),
     undo_rewind: async ({ stageId }, { actor }) => ({ session: await rewinds.undo(stageId, actor.name) }),

@@ -2,14 +2,14 @@ import { Rejection } from '../../lib/errors.ts';
 import type { Machines } from '../../machines/machines.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface MachineParts {
+export interface MachineDeps {
   /** Null: one machine has everything. */
   machines: Machines | null;
 }
 
 export const machineCommands = ({
   machines,
-}: MachineParts): Pick<CommandHandlers, 'get_machines' | 'declare_machine_lost' | 'remove_machine'> => {
+}: MachineDeps): Pick<CommandHandlers, 'get_machines' | 'declare_machine_lost' | 'remove_machine'> => {
   const requireOthers = () => {
     if (machines === null) throw new Rejection('unknown_machine', 'This Callboard has no other machines.');
     return machines;

@@ -4,7 +4,7 @@ import type { MessageQueue } from '../../messages/message-queue.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface MessageParts {
+export interface MessageDeps {
   views: BoardViews;
   messages: MessageQueue;
   drafts: Drafts;
@@ -24,8 +24,8 @@ type MessageCommands =
   | 'get_draft_file'
   | 'remove_draft_file';
 
-export function messageCommands(parts: MessageParts): Pick<CommandHandlers, MessageCommands> {
-  const { views, messages, drafts, draftFiles } = parts;
+export function messageCommands(deps: MessageDeps): Pick<CommandHandlers, MessageCommands> {
+  const { views, messages, drafts, draftFiles } = deps;
   return {
     send_message: ({ stageId, ...body }, { actor }) => messages.send(stageId, body, actor.name),
     get_queue: async ({ stageId }) => {

@@ -3,7 +3,7 @@ import type { HostIssues } from '../../pull-requests/host-issues.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface MoveInParts {
+export interface MoveInDeps {
   views: BoardViews;
   conversations: Conversations;
   issues: HostIssues;
@@ -11,7 +11,7 @@ export interface MoveInParts {
 
 type MoveInCommands = 'get_conversations' | 'adopt_conversation' | 'get_issues' | 'import_issues';
 
-export function moveInCommands({ views, conversations, issues }: MoveInParts): Pick<CommandHandlers, MoveInCommands> {
+export function moveInCommands({ views, conversations, issues }: MoveInDeps): Pick<CommandHandlers, MoveInCommands> {
   return {
     get_conversations: ({ projectId }) => conversations.list(projectId),
     adopt_conversation: async ({ projectId, ...order }) => ({

@@ -8,7 +8,7 @@ import type { Trust } from '../../trust/trust.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface ProjectParts {
+export interface ProjectDeps {
   store: Store;
   views: BoardViews;
   projects: Projects;
@@ -34,8 +34,8 @@ type ProjectCommands =
   | 'suggest_project_files'
   | 'get_branches';
 
-export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, ProjectCommands> {
-  const { store, views, projects, gitSettings, trust, imports, exports, files } = parts;
+export function projectCommands(deps: ProjectDeps): Pick<CommandHandlers, ProjectCommands> {
+  const { store, views, projects, gitSettings, trust, imports, exports, files } = deps;
   return {
     create_project: async (input) => {
       const { project, created } = await projects.register(input);

@@ -3,7 +3,7 @@ import type { Receipts } from '../../receipts/receipts.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface PullRequestParts {
+export interface PullRequestDeps {
   views: BoardViews;
   pullRequests: PullRequests;
   receipts: Receipts;
@@ -21,7 +21,7 @@ export const pullRequestCommands = ({
   views,
   pullRequests,
   receipts,
-}: PullRequestParts): Pick<CommandHandlers, PullRequestCommands> => ({
+}: PullRequestDeps): Pick<CommandHandlers, PullRequestCommands> => ({
   get_receipt: ({ stageId }) => receipts.of(stageId),
   get_pull_request: async ({ stageId }) => ({ plan: await pullRequests.plan(stageId) }),
   open_pull_request: async ({ stageId, ...body }, { actor }) => {

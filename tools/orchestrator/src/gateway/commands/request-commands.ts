@@ -1,17 +1,17 @@
-import type { Attendance } from '../../announcements/attendance.ts';
+import type { Presence } from '../../announcements/attendance.ts';
 import type { ApprovalService } from '../../approvals/approval-service.ts';
-import type { HeldAnswers } from '../../approvals/held-answers.ts';
+import type { DelayedAnswers } from '../../approvals/held-answers.ts';
 import type { People } from '../../approvals/people.ts';
 import type { LostAnswers } from '../../approvals/settle-answers.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface RequestParts {
+export interface RequestDeps {
   views: BoardViews;
   approvals: ApprovalService;
-  heldAnswers: HeldAnswers;
+  delayedAnswers: DelayedAnswers;
   people: People;
-  attendance: Attendance;
+  presence: Presence;
   lostAnswers: LostAnswers;
 }
 
@@ -28,8 +28,8 @@ type RequestCommands =
   | 'dismiss_decision'
   | 'retry_decision';
 
-export function requestCommands(parts: RequestParts): Pick<CommandHandlers, RequestCommands> {
-  const { views, approvals, heldAnswers, people, attendance, lostAnswers } = parts;
+export function requestCommands(deps: RequestDeps): Pick<CommandHandlers, RequestCommands> {
+  const { views, approvals, delayedAnswers, people, presence, lostAnswers } = deps;
   return {
     async get_pending({ stageId }, { actor }) {
       const { later } = await people.find(actor.name);
@@ -39,20 +39,20 @@ export function requestCommands(parts: RequestParts): Pick<CommandHandlers, Requ
     set_later: async (wanted, { actor }) => ({ later: await people.setLater(actor.name, wanted) }),
     update_me: async (patch, { actor }) => ({ me: await people.update(actor.name, patch) }),
     async tell_looking({ tabId, at }, { actor }) {
-      attendance.tell(actor.name, tabId, at);
+      presence.notify(actor.name, tabId, at);
       return {};
     },
-    get_looking: async ({ stageId }, { actor }) => ({ isLooking: attendance.isLooking(actor.name, stageId) }),
+    get_looking: async ({ stageId }, { actor }) => ({ isLooking: presence.isLooking(actor.name, stageId) }),
     get_decisions: views.decisions,
     approve_tool: async ({ stageId, hold = false, ...body }, { actor: { name }, login }) =>
       hold
-        ? heldAnswers.hold(stageId, { command: 'approve', body, device: login?.device }, name)
+        ? delayedAnswers.hold(stageId, { command: 'approve', body, device: login?.device }, name)
         : { decision: await approvals.approve(stageId, body, { name, device: login?.device }) },
     answer_question: async ({ stageId, hold = false, ...body }, { actor: { name }, login }) =>
       hold
-        ? heldAnswers.hold(stageId, { command: 'answer', body, device: login?.device }, name)
+        ? delayedAnswers.hold(stageId, { command: 'answer', body, device: login?.device }, name)
         : { decision: await approvals.answer(stageId, body, { name, device: login?.device }) },
-    take_back_answer: async (wanted, { actor }) => ({ request: await heldAnswers.takeBack(wanted, actor.name) }),
+    take_back_answer: async (wanted, { actor }) => ({ request: await delayedAnswers.withdraw(wanted, actor.name) }),
     dismiss_decision: async ({ stageId, requestId }, { actor }) => ({
       decision: await lostAnswers.dismiss(stageId, requestId, actor.name),
     }),

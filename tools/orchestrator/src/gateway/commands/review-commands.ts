@@ -4,7 +4,7 @@ import type { SideRuns } from '../../side-runs/side-runs.ts';
 import type { WorktreeFiles } from '../../stages/worktree-files.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface ReviewParts {
+export interface ReviewDeps {
   comments: Comments;
   viewed: Viewed;
   files: WorktreeFiles;
@@ -29,7 +29,7 @@ export function reviewCommands({
   viewed,
   files,
   sideRuns,
-}: ReviewParts): Pick<CommandHandlers, ReviewCommands> {
+}: ReviewDeps): Pick<CommandHandlers, ReviewCommands> {
   return {
     get_diff_content: ({ stageId, ...query }) => files.content(stageId, query),
     get_comments: async ({ stageId }, { actor }) => ({ comments: await comments.list(stageId, actor.name) }),

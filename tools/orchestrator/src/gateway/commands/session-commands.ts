@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface SessionParts {
+export interface SessionDeps {
   store: Store;
   views: BoardViews;
   sessions: Sessions;
@@ -38,8 +38,8 @@ type SessionCommands =
   | 'set_mode'
   | 'set_model';
 
-export function sessionCommands(parts: SessionParts): Pick<CommandHandlers, SessionCommands> {
-  const { store, views, sessions, controls, leftovers, capabilities, checks } = parts;
+export function sessionCommands(deps: SessionDeps): Pick<CommandHandlers, SessionCommands> {
+  const { store, views, sessions, controls, leftovers, capabilities, checks } = deps;
   const view = async (stageId: StageId): Promise<{ session: SessionView }> => ({
     session: await views.session(stageId),
   });

@@ -3,7 +3,7 @@ import type { Checks } from '../../checks/checks.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import type { StageCompletion } from '../../stages/complete-stage.ts';
-import type { WorktreeMending } from '../../stages/mend-worktree.ts';
+import type { WorktreeRepair } from '../../stages/mend-worktree.ts';
 import type { StageRemoval } from '../../stages/remove-stage.ts';
 import type { Stages } from '../../stages/stages.ts';
 import type { WorktreeFiles } from '../../stages/worktree-files.ts';
@@ -14,13 +14,13 @@ import type { BoardViews } from '../../views/board-views.ts';
 import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface StageParts {
+export interface StageDeps {
   store: Store;
   views: BoardViews;
   stages: Stages;
   completion: StageCompletion;
   removal: StageRemoval;
-  mending: WorktreeMending;
+  repair: WorktreeRepair;
   files: WorktreeFiles;
   sessions: Sessions;
   checks: Checks;
@@ -56,8 +56,8 @@ type StageCommands =
   | 'take_branch'
   | 'go_back_to_branch';
 
-export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCommands> {
-  const { store, views, stages, completion, removal, mending, files, sessions, trash, setUp, checks } = parts;
+export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageCommands> {
+  const { store, views, stages, completion, removal, repair, files, sessions, trash, setUp, checks } = deps;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
   return {
     create_stage: async ({ creationId, ...stage }) => card((await stages.create(stage, { creationId })).id),
@@ -91,7 +91,7 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
       if (hasProcess || !wasChecking) await sessions.stop(stageId, `Stopped by ${actor.name}.`);
       return card(stageId);
     },
-    ...checkCommands(parts, card),
+    ...checkCommands(deps, card),
     reopen_stage: async ({ stageId }, { actor }) => {
       await stages.reopen(stageId, actor.name);
       return card(stageId);
@@ -107,15 +107,15 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
       return card(stageId);
     },
     remake_worktree: async ({ stageId }, { actor }) => {
-      await mending.remake(stageId, actor.name);
+      await repair.remake(stageId, actor.name);
       return card(stageId);
     },
     take_branch: async ({ stageId, ...seen }, { actor }) => {
-      await mending.takeBranch(stageId, seen, actor.name);
+      await repair.takeBranch(stageId, seen, actor.name);
       return card(stageId);
     },
     go_back_to_branch: async ({ stageId, ...seen }, { actor }) => {
-      await mending.goBack(stageId, seen, actor.name);
+      await repair.rewind(stageId, seen, actor.name);
       return card(stageId);
     },
   };
@@ -124,7 +124,7 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
 type Card = (stageId: StageId) => Promise<{ stage: StageView }>;
 type CheckCommand = 'get_checks' | 'get_phases' | 'run_check' | 'stop_check' | 'send_check';
 
-const checkCommands = ({ checks }: StageParts, card: Card): Pick<CommandHandlers, CheckCommand> => ({
+const checkCommands = ({ checks }: StageDeps, card: Card): Pick<CommandHandlers, CheckCommand> => ({
   get_checks: async ({ stageId }) => ({ checks: await checks.list(stageId) }),
   get_phases: async ({ stageId }) => ({ phases: await checks.phases(stageId) }),
   run_check: async ({ stageId }, { actor }) => {

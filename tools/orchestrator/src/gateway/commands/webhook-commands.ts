@@ -1,13 +1,13 @@
 import type { Webhooks } from '../../outgoing/webhooks.ts';
 import { type CommandHandlers, requireLogin } from './command-handler.ts';
 
-export interface WebhookParts {
+export interface WebhookDeps {
   webhooks: Webhooks;
 }
 
 type WebhookCommands = Extract<keyof CommandHandlers, `${string}_webhook${string}`>;
 
-export const webhookCommands = ({ webhooks }: WebhookParts): Pick<CommandHandlers, WebhookCommands> => ({
+export const webhookCommands = ({ webhooks }: WebhookDeps): Pick<CommandHandlers, WebhookCommands> => ({
   get_webhooks: async () => ({ webhooks: await webhooks.list() }),
   add_webhook: (webhook, { login }) => webhooks.add(requireLogin(login), webhook),
   change_webhook: (change, { login }) => webhooks.change(requireLogin(login), change),

@@ -7,7 +7,7 @@ import type { SetUp } from '../../worktree-commands/set-up.ts';
 import type { WorktreeCommands } from '../../worktree-commands/worktree-commands.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-export interface WorkspaceParts {
+export interface WorkspaceDeps {
   worktreeCommands: WorktreeCommands;
   setUp: SetUp;
   cleanUp: CleanUp;
@@ -33,13 +33,13 @@ type WorkspaceCommands =
   | 'get_command_output'
   | 'stop_command';
 
-export function workspaceCommands(parts: WorkspaceParts): Pick<CommandHandlers, WorkspaceCommands> {
-  const { worktreeCommands, setUp, cleanUp, devServers, cleaning, editors, terminals } = parts;
+export function workspaceCommands(deps: WorkspaceDeps): Pick<CommandHandlers, WorkspaceCommands> {
+  const { worktreeCommands, setUp, cleanUp, devServers, cleaning, editors, terminals } = deps;
   return {
     get_editors: async () => ({ editors: await editors.list() }),
     open_in_editor: async ({ stageId }) => ({ command: await editors.open(stageId) }),
     continue_in_terminal: ({ stageId, endTurn }, { actor }) => terminals.leave(stageId, { actor: actor.name, endTurn }),
-    take_back: async ({ stageId }) => ({ status: await terminals.takeBack(stageId) }),
+    take_back: async ({ stageId }) => ({ status: await terminals.withdraw(stageId) }),
     get_worktrees: ({ projectId }) => cleaning.list(projectId),
     get_worktree_clean_up: async ({ projectId, name }) => ({ cleanUp: await cleaning.preview(projectId, name) }),
     clean_worktree: ({ buildFolders = 'keep', ...which }, { actor }) =>

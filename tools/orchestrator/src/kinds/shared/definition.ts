@@ -1,6 +1,6 @@
 import type { AnswerBody, ApproveBody, Decision, PendingRequest, ToolInput } from '@callboard/contract';
 import type { Ask } from '../../agent/agent-event.ts';
-import type { KeptRule } from '../../agent/permission-updates.ts';
+import type { SavedRule } from '../../agent/permission-updates.ts';
 
 /** A control request as the CLI printed it. */
 export type ControlRequest = Readonly<Record<string, unknown>> & { readonly subtype: string };
@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /** The words of the message to Claude about an answer that may not have arrived. */
-interface RetryWords {
+interface RetryText {
   /** Names the request: "your plan". */
   call: (request: PendingRequest) => string;
   /** "The plan was accepted." */
@@ -55,10 +55,10 @@ export interface RequestKindDefinition {
   /** Answers its questions (`answer_question`). Null if the kind has no questions. @throws Rejection `bad_request` */
   answer: ((request: PendingRequest, body: AnswerBody) => Answer) | null;
   /** Returns the rules that outlive the session once this request is allowed. */
-  keeps: (request: PendingRequest, body: ApproveBody) => KeptRule[];
+  saves: (request: PendingRequest, body: ApproveBody) => SavedRule[];
   /** Returns the text that the model reads after a person's denial. @param reason the person's words, if any */
   denialMessage: (reason: string | null) => string;
   /** Returns the response for a denial, whoever gave it. @param more further fields, if the response's shape allows them */
   decline: (message: string, more?: Readonly<Record<string, unknown>>) => Record<string, unknown>;
-  retry: RetryWords;
+  retry: RetryText;
 }

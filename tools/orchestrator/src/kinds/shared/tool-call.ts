@@ -1,5 +1,5 @@
 import type { ApproveBody, PendingRequest } from '@callboard/contract';
-import { forSession, type KeptRule, keepableRules } from '../../agent/permission-updates.ts';
+import { forSession, type SavedRule, savableRules } from '../../agent/permission-updates.ts';
 import type { Answer, RequestKindDefinition } from './definition.ts';
 
 // Shared by the kinds whose requests arrive as `can_use_tool`.
@@ -19,11 +19,11 @@ export function allowCall(
 }
 
 /** Keeps the allow rules and folders that were granted along with the call. */
-export const keepGranted = (_request: PendingRequest, { updatedPermissions = [] }: ApproveBody): KeptRule[] =>
-  keepableRules(updatedPermissions);
+export const saveGranted = (_request: PendingRequest, { updatedPermissions = [] }: ApproveBody): SavedRule[] =>
+  savableRules(updatedPermissions);
 
 /** Keeps no rule beyond the session. */
-export const keepNothing = (): KeptRule[] => [];
+export const saveNothing = (): SavedRule[] => [];
 
 /** Returns the reason word for word, or a sentence that says there was none. */
 export const plainDenial = (reason: string | null): string => reason ?? 'The user said no to this and gave no reason.';

@@ -16,7 +16,7 @@ let ends = false;
  */
 const mayStart = () => !ends && process.ppid === Number(process.argv[2]);
 
-function tell(message: FromSpawner): void {
+function notify(message: FromSpawner): void {
   process.send?.(message, undefined, {}, () => undefined); // the orchestrator may be gone
 }
 
@@ -26,17 +26,17 @@ async function run(id: number, job: Job): Promise<void> {
   if (!mayStart()) control.abort();
   const ran = await runHere(job, control.signal);
   running.delete(id);
-  tell({ type: 'ran', id, ran });
+  notify({ type: 'ran', id, ran });
   endIfDone();
 }
 
 async function detach(id: number, job: DetachedJob): Promise<void> {
   try {
     const { identity, exit } = await detachHere(job, mayStart);
-    tell({ type: 'detached', id, identity });
-    void exit.then((how) => tell({ type: 'exited', id, exit: how }));
+    notify({ type: 'detached', id, identity });
+    void exit.then((how) => notify({ type: 'exited', id, exit: how }));
   } catch (error) {
-    tell({ type: 'not-detached', id, message: messageOf(error), code: systemCode(error) ?? null });
+    notify({ type: 'not-detached', id, message: messageOf(error), code: systemCode(error) ?? null });
   }
 }
 

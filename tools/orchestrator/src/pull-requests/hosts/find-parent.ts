@@ -50,16 +50,16 @@ export function createParentLookup(env: Readonly<Record<string, string>>): FindP
 type Ask = (program: string, args: string[]) => Promise<string>;
 
 async function onGitHub({ host, path }: Address, ask: Ask): Promise<Parent | null> {
-  const told = await ask('gh', ['repo', 'view', `${host}/${path}`, '--json', 'isFork,parent']);
-  const { isFork, parent } = parseAnswer('gh', OnGitHub, told);
+  const reported = await ask('gh', ['repo', 'view', `${host}/${path}`, '--json', 'isFork,parent']);
+  const { isFork, parent } = parseAnswer('gh', OnGitHub, reported);
   if (!isFork || parent == null) return null;
   const [forkOwner = ''] = path.split('/');
   return { kind: 'github', path: `${parent.owner.login}/${parent.name}`, forkOwner };
 }
 
 async function onGitLab({ host, path }: Address, ask: Ask): Promise<Parent | null> {
-  const told = await ask('glab', ['api', '--hostname', host, `projects/${encodeURIComponent(path)}`]);
-  const { id, forked_from_project: from, mr_default_target_self: isOwn } = parseAnswer('glab', OnGitLab, told);
+  const reported = await ask('glab', ['api', '--hostname', host, `projects/${encodeURIComponent(path)}`]);
+  const { id, forked_from_project: from, mr_default_target_self: isOwn } = parseAnswer('glab', OnGitLab, reported);
   if (from == null || isOwn === true) return null;
   return { kind: 'gitlab', path: from.path_with_namespace, fork: { path, id, parentId: from.id } };
 }

@@ -69,8 +69,8 @@ export const failedChecksOf = ({ statusCheckRollup }: GitHubPullRequest): Failed
     .filter((check) => outcomeOf(check) === 'failed')
     .map((check) => ({ name: nameOf(check), url: urlOf(check) }));
 
-export function pullRequestOf(told: GitHubPullRequest): HostPullRequest {
-  const { number, url, title, state, isDraft, baseRefName, headRefName, headRefOid, mergeCommit, mergeable } = told;
+export function pullRequestOf(reported: GitHubPullRequest): HostPullRequest {
+  const { number, url, title, state, isDraft, baseRefName, headRefName, headRefOid, mergeCommit, mergeable } = reported;
   const isOpen = state.toUpperCase() === 'OPEN';
   const ended = state.toUpperCase() === 'MERGED' ? 'merged' : 'closed';
   return {
@@ -81,8 +81,8 @@ export function pullRequestOf(told: GitHubPullRequest): HostPullRequest {
     branch: headRefName,
     head: headRefOid,
     state: isOpen ? (isDraft ? 'draft' : 'open') : ended,
-    checks: checksState((told.statusCheckRollup ?? []).map(outcomeOf)),
-    failing: failedChecksOf(told)
+    checks: checksState((reported.statusCheckRollup ?? []).map(outcomeOf)),
+    failing: failedChecksOf(reported)
       .slice(0, NAMED_CHECKS)
       .map(({ name }) => name),
     conflicts: isOpen && mergeable === 'CONFLICTING',
@@ -130,8 +130,8 @@ export const Threads = z.object({
 });
 
 /** Returns the threads that are not resolved, each as one comment with its answers. */
-export const commentsOf = (told: z.infer<typeof Threads>): HostComment[] =>
-  told.data.repository.pullRequest.reviewThreads.nodes
+export const commentsOf = (reported: z.infer<typeof Threads>): HostComment[] =>
+  reported.data.repository.pullRequest.reviewThreads.nodes
     .filter(({ isResolved, comments }) => !isResolved && comments.nodes.length > 0)
     .map(({ id, path, line, originalLine, comments: { nodes } }) => ({
       id,

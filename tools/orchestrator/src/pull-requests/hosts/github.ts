@@ -16,22 +16,22 @@ import {
   Threads,
 } from './github-json.ts';
 import { parseAnswer } from './parse-answer.ts';
-import { mustProgram, notLoggedIn, type ProgramParts, refusalOf, tryProgram } from './run-program.ts';
+import { mustProgram, notLoggedIn, type ProgramDeps, refusalOf, tryProgram } from './run-program.ts';
 
 const PROGRAM = 'gh';
 const ISSUE_JSON = ['--json', ISSUE_FIELDS.join(',')];
 const JSON_FIELDS = ['--json', FIELDS.join(',')];
 
-export interface GitHubParts extends ProgramParts {
+export interface GitHubDeps extends ProgramDeps {
   /** The owner of the fork that the branches are pushed to; without one, they are in the repository itself. */
   forkOwner?: string | undefined;
 }
 
 /** GitHub, also one of a company, through `gh`. */
-export function createGitHub(parts: GitHubParts): CodeHost {
-  const { address, forkOwner } = parts;
+export function createGitHub(deps: GitHubDeps): CodeHost {
+  const { address, forkOwner } = deps;
   const repo = address === null ? [] : ['--repo', `${address.host}/${address.path}`];
-  const gh = (args: readonly string[], signal: AbortSignal) => mustProgram(parts, { program: PROGRAM, args }, signal);
+  const gh = (args: readonly string[], signal: AbortSignal) => mustProgram(deps, { program: PROGRAM, args }, signal);
 
   async function view(number: number, signal: AbortSignal): Promise<GitHubPullRequest> {
     return parseAnswer(
@@ -60,7 +60,7 @@ export function createGitHub(parts: GitHubParts): CodeHost {
     const job = jobIn(url);
     if (job === null) return { name, url, log: null };
     const call = { program: PROGRAM, args: ['run', 'view', ...repo, '--job', job, '--log-failed'] };
-    const { failed, stdout } = await tryProgram(parts, call, signal);
+    const { failed, stdout } = await tryProgram(deps, call, signal);
     return { name, url, log: failed || stdout.trim() === '' ? null : plainLog(stdout) };
   }
 
@@ -70,7 +70,7 @@ export function createGitHub(parts: GitHubParts): CodeHost {
 
     async requireLogin(signal) {
       const args = ['auth', 'status', ...(address === null ? [] : ['--hostname', address.host])];
-      const ran = await tryProgram(parts, { program: PROGRAM, args }, signal);
+      const ran = await tryProgram(deps, { program: PROGRAM, args }, signal);
       // Without a network, gh says that the token is not valid: whoever has one may find out by using it.
       if (ran.failed && /not logged in/i.test(ran.stderr + ran.stdout))
         throw notLoggedIn(PROGRAM, address?.host ?? null);
@@ -89,7 +89,7 @@ export function createGitHub(parts: GitHubParts): CodeHost {
       const what = [`--title=${title}`, `--body=${body}`, ...(draft ? ['--draft'] : [])];
       const head = forkOwner === undefined ? branch : `${forkOwner}:${branch}`;
       const args = ['pr', 'create', ...repo, '--head', head, '--base', base, ...what];
-      const ran = await tryProgram(parts, { program: PROGRAM, args, marker }, signal);
+      const ran = await tryProgram(deps, { program: PROGRAM, args, marker }, signal);
       if (ran.failed) throw notCreated(ran, base, address?.host ?? null);
     },
 
@@ -122,12 +122,12 @@ const issuesOf = (gh: Gh, repo: readonly string[]): Pick<CodeHost, 'issues' | 'i
 });
 
 function notCreated(ran: Ran, base: string, host: string | null): Refusal {
-  const words = `${ran.stderr}\n${ran.stdout}`.trim();
-  const refused = (cause: string) => new Refusal('pull_request_refused', `${cause}\n${words}`);
-  if (/No commits between/i.test(words)) return refused(`The branch has no commit that ${base} lacks.`);
-  if (/Base (?:ref|sha) (?:must be a valid branch|can't be blank)|base.*invalid/i.test(words))
+  const text = `${ran.stderr}\n${ran.stdout}`.trim();
+  const refused = (cause: string) => new Refusal('pull_request_refused', `${cause}\n${text}`);
+  if (/No commits between/i.test(text)) return refused(`The branch has no commit that ${base} lacks.`);
+  if (/Base (?:ref|sha) (?:must be a valid branch|can't be blank)|base.*invalid/i.test(text))
     return refused(`The remote has no branch ${base}. Push ${base} first, then try again.`);
-  if (/Draft pull requests are not supported/i.test(words))
+  if (/Draft pull requests are not supported/i.test(text))
     return refused('This repository does not support draft pull requests. Open the pull request as ready for review.');
   return refusalOf(ran, PROGRAM, host);
 }

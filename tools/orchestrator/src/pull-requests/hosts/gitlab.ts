@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CheckLog, CodeHost, HostIssue, HostPullRequest, NewPullRequest } from './code-host.ts';
 import { NAMED_CHECKS } from './github-json.ts';
 import { parseAnswer } from './parse-answer.ts';
-import { mustProgram, notLoggedIn, type ProgramCall, type ProgramParts, tryProgram } from './run-program.ts';
+import { mustProgram, notLoggedIn, type ProgramCall, type ProgramDeps, tryProgram } from './run-program.ts';
 import { OptionalWebAddress, WebAddress } from './web-address.ts';
 
 const PROGRAM = 'glab';
@@ -82,27 +82,30 @@ function checksOf({ head_pipeline: pipeline }: MergeRequest): HostPullRequest['c
   return PASSED.includes(pipeline.status) ? 'passing' : 'pending';
 }
 
-function mergeRequestOf(told: MergeRequest, failing: readonly FailedCheck[]): HostPullRequest {
-  const isOpen = told.state === 'opened' || told.state === 'locked';
-  const isDraft = told.draft ?? told.work_in_progress ?? false;
+function mergeRequestOf(reported: MergeRequest, failing: readonly FailedCheck[]): HostPullRequest {
+  const isOpen = reported.state === 'opened' || reported.state === 'locked';
+  const isDraft = reported.draft ?? reported.work_in_progress ?? false;
   return {
-    number: told.iid,
-    url: told.web_url,
-    title: told.title,
-    base: told.target_branch,
-    branch: told.source_branch,
-    head: told.sha ?? '',
-    state: isOpen ? (isDraft ? 'draft' : 'open') : told.state === 'merged' ? 'merged' : 'closed',
-    checks: checksOf(told),
+    number: reported.iid,
+    url: reported.web_url,
+    title: reported.title,
+    base: reported.target_branch,
+    branch: reported.source_branch,
+    head: reported.sha ?? '',
+    state: isOpen ? (isDraft ? 'draft' : 'open') : reported.state === 'merged' ? 'merged' : 'closed',
+    checks: checksOf(reported),
     failing: failing.slice(0, NAMED_CHECKS).map(({ name }) => name),
-    conflicts: isOpen && told.has_conflicts === true,
+    conflicts: isOpen && reported.has_conflicts === true,
     // Without a merge commit (a fast-forward), the newest commit of the branch is the one that brought it in.
-    mergeCommit: told.state === 'merged' ? (told.merge_commit_sha ?? told.squash_commit_sha ?? told.sha ?? null) : null,
+    mergeCommit:
+      reported.state === 'merged'
+        ? (reported.merge_commit_sha ?? reported.squash_commit_sha ?? reported.sha ?? null)
+        : null,
   };
 }
 
-const discussionsOf = (told: z.infer<typeof Discussion>[]): HostComment[] =>
-  told
+const discussionsOf = (reported: z.infer<typeof Discussion>[]): HostComment[] =>
+  reported
     .filter(({ notes: [first] }) => first?.resolvable === true && first.resolved !== true)
     .map(({ id, notes }) => ({
       id,
@@ -139,14 +142,14 @@ export interface GitLabFork {
   parentId: number;
 }
 
-interface GitLabParts extends ProgramParts {
+interface GitLabDeps extends ProgramDeps {
   /** With one, `address` is that of its parent. */
   fork?: GitLabFork;
 }
 
 /** GitLab, also one of a company, through `glab api`: its answers are those of GitLab, the same in every release of glab. */
-export function createGitLab(parts: GitLabParts): CodeHost {
-  const { address, fork } = parts;
+export function createGitLab(deps: GitLabDeps): CodeHost {
+  const { address, fork } = deps;
   const own = address === null ? ':fullpath' : encodeURIComponent(address.path);
   const host = address === null ? [] : ['--hostname', address.host];
   const call = (path: string, project: string | number = own, more: readonly string[] = []): ProgramCall => ({
@@ -154,7 +157,7 @@ export function createGitLab(parts: GitLabParts): CodeHost {
     args: ['api', ...host, ...more, `projects/${project}/${path}`],
   });
   const ask = async <T extends z.ZodType>(schema: T, asked: ProgramCall, signal: AbortSignal): Promise<z.output<T>> =>
-    parseAnswer(PROGRAM, schema, await mustProgram(parts, asked, signal));
+    parseAnswer(PROGRAM, schema, await mustProgram(deps, asked, signal));
   const get = <T extends z.ZodType>(schema: T, path: string, signal: AbortSignal) => ask(schema, call(path), signal);
 
   const failedJobs = async ({ head_pipeline: pipeline }: MergeRequest, signal: AbortSignal) =>
@@ -177,7 +180,7 @@ export function createGitLab(parts: GitLabParts): CodeHost {
     program: PROGRAM,
 
     async requireLogin(signal) {
-      const { failed } = await tryProgram(parts, { program: PROGRAM, args: ['auth', 'status', ...host] }, signal);
+      const { failed } = await tryProgram(deps, { program: PROGRAM, args: ['auth', 'status', ...host] }, signal);
       if (failed) throw notLoggedIn(PROGRAM, address?.host ?? null);
     },
 
@@ -194,12 +197,12 @@ export function createGitLab(parts: GitLabParts): CodeHost {
       // That of a fork is made in the fork, for its parent.
       const from = fork === undefined ? own : encodeURIComponent(fork.path);
       const post = call('merge_requests', from, ['--method', 'POST', ...fieldsOf(order, fork)]);
-      await mustProgram(parts, { ...post, marker }, signal);
+      await mustProgram(deps, { ...post, marker }, signal);
     },
 
     async read(number, signal) {
-      const told = await request(number, signal);
-      return mergeRequestOf(told, (await failedJobs(told, signal)).map(checkOf));
+      const reported = await request(number, signal);
+      return mergeRequestOf(reported, (await failedJobs(reported, signal)).map(checkOf));
     },
     async issues({ q = '', label = '' }, signal) {
       const query = new URLSearchParams({ state: 'opened', per_page: String(LISTED_ISSUES) });
@@ -214,11 +217,11 @@ export function createGitLab(parts: GitLabParts): CodeHost {
 
     async logs(number, names, signal) {
       const logs: CheckLog[] = [];
-      const told = await request(number, signal);
-      for (const job of await failedJobs(told, signal)) {
+      const reported = await request(number, signal);
+      for (const job of await failedJobs(reported, signal)) {
         if (!names.includes(job.name)) continue;
-        const trace = call(`jobs/${job.id}/trace`, told.head_pipeline?.project_id ?? own);
-        const { failed, stdout } = await tryProgram(parts, trace, signal);
+        const trace = call(`jobs/${job.id}/trace`, reported.head_pipeline?.project_id ?? own);
+        const { failed, stdout } = await tryProgram(deps, trace, signal);
         logs.push({ ...checkOf(job), log: failed || stdout.trim() === '' ? null : stdout });
       }
       return logs;

@@ -15,7 +15,7 @@ import {
 } from './github-json.ts';
 import { refusalOf } from './run-program.ts';
 
-const told = (fields: object = {}) =>
+const reported = (fields: object = {}) =>
   pullRequestOf(
     GitHubPullRequest.parse({
       number: 12,
@@ -42,27 +42,27 @@ it('reads check runs and statuses of an older kind', () => {
     status,
   });
   const status = (state: string) => ({ __typename: 'StatusContext', context: 'ci/old', state });
-  expect(told({ statusCheckRollup: [run('SUCCESS'), status('SUCCESS'), run('SKIPPED')] }).checks).toBe('passing');
-  expect(told({ statusCheckRollup: [run('SUCCESS'), run('', 'IN_PROGRESS')] }).checks).toBe('pending');
-  expect(told({ statusCheckRollup: [run('', 'QUEUED'), status('ERROR')] })).toMatchObject({
+  expect(reported({ statusCheckRollup: [run('SUCCESS'), status('SUCCESS'), run('SKIPPED')] }).checks).toBe('passing');
+  expect(reported({ statusCheckRollup: [run('SUCCESS'), run('', 'IN_PROGRESS')] }).checks).toBe('pending');
+  expect(reported({ statusCheckRollup: [run('', 'QUEUED'), status('ERROR')] })).toMatchObject({
     checks: 'failing',
     failing: ['ci/old'],
   });
-  expect([told({ statusCheckRollup: null }).checks, checksState([])]).toEqual(['none', 'none']);
+  expect([reported({ statusCheckRollup: null }).checks, checksState([])]).toEqual(['none', 'none']);
 });
 
 it('tells drafts, merged and closed ones apart', () => {
-  expect(told({ isDraft: true }).state).toBe('draft');
-  expect(told({ state: 'MERGED', mergeCommit: { oid: 'c'.repeat(40) } })).toMatchObject({
+  expect(reported({ isDraft: true }).state).toBe('draft');
+  expect(reported({ state: 'MERGED', mergeCommit: { oid: 'c'.repeat(40) } })).toMatchObject({
     state: 'merged',
     mergeCommit: 'c'.repeat(40),
     conflicts: false,
   });
-  expect(told({ state: 'CLOSED', isDraft: true, mergeable: 'CONFLICTING' })).toMatchObject({
+  expect(reported({ state: 'CLOSED', isDraft: true, mergeable: 'CONFLICTING' })).toMatchObject({
     state: 'closed',
     conflicts: false,
   });
-  expect(told({ mergeable: 'CONFLICTING' }).conflicts).toBe(true);
+  expect(reported({ mergeable: 'CONFLICTING' }).conflicts).toBe(true);
 });
 
 it('finds the job of a check, and takes the columns off a log', () => {

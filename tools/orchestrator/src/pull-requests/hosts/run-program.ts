@@ -9,7 +9,7 @@ export interface HostRepository {
   folder: string;
 }
 
-export interface ProgramParts extends HostRepository {
+export interface ProgramDeps extends HostRepository {
   /** The user's environment: the login in it is theirs. */
   env: Readonly<Record<string, string>>;
 }
@@ -49,16 +49,16 @@ export interface ProgramCall {
 
 /** Runs `gh` or `glab` without a terminal, and returns what it printed, also if it failed. @throws Refusal `no_code_host` */
 export async function tryProgram(
-  { env, folder }: ProgramParts,
+  { env, folder }: ProgramDeps,
   { program, args, marker }: ProgramCall,
   signal: AbortSignal,
 ): Promise<Ran> {
-  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)));
+  const saved = Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)));
   const job = {
     command: program,
     args,
     cwd: folder,
-    env: { ...kept, ...PLAIN, ...marker },
+    env: { ...saved, ...PLAIN, ...marker },
     timeoutMs: TIME_LIMIT_MS,
     maxBytes: MAX_OUTPUT_BYTES,
   };
@@ -69,10 +69,10 @@ export async function tryProgram(
 }
 
 /** Runs `gh` or `glab`, and returns what it printed. @throws Refusal as `CodeHost` */
-export async function mustProgram(parts: ProgramParts, call: ProgramCall, signal: AbortSignal): Promise<string> {
-  const ran = await tryProgram(parts, call, signal);
+export async function mustProgram(deps: ProgramDeps, call: ProgramCall, signal: AbortSignal): Promise<string> {
+  const ran = await tryProgram(deps, call, signal);
   if (!ran.failed) return ran.stdout;
-  throw refusalOf(ran, call.program, parts.address?.host ?? null);
+  throw refusalOf(ran, call.program, deps.address?.host ?? null);
 }
 
 const missing = (program: string): Refusal =>
@@ -103,29 +103,32 @@ export function refusalOf(
   program: string,
   host: string | null,
 ): Refusal {
-  const words = [stderr, stdout].join('\n').trim();
+  const text = [stderr, stdout].join('\n').trim();
   const where = host ?? 'the code host';
-  const told = (cause: string): string => (words === '' ? cause : `${cause}\n${words.slice(0, 4_000)}`);
+  const reported = (cause: string): string => (text === '' ? cause : `${cause}\n${text.slice(0, 4_000)}`);
   if (wasKilled)
-    return new Refusal('code_host_unreachable', told(`${program} did not answer within a minute. Try again.`));
-  if (RATE.test(words))
+    return new Refusal('code_host_unreachable', reported(`${program} did not answer within a minute. Try again.`));
+  if (RATE.test(text))
     return new Refusal(
       'code_host_unreachable',
-      told(`${where} allows no further requests for a while. Try again later.`),
+      reported(`${where} allows no further requests for a while. Try again later.`),
     );
-  if (NETWORK.test(words))
+  if (NETWORK.test(text))
     return new Refusal(
       'code_host_unreachable',
-      told(`${where} cannot be reached. Check the connection, then try again.`),
+      reported(`${where} cannot be reached. Check the connection, then try again.`),
     );
-  if (exitCode === LOGIN_EXIT_CODE || LOGIN.test(words)) return notLoggedIn(program, host);
-  if (NOT_FOUND.test(words))
-    return new Refusal('pull_request_refused', told(`${where} has no such repository, or your login may not see it.`));
-  if (FORBIDDEN.test(words))
-    return new Refusal('pull_request_refused', told(`Your login on ${where} may not do this.`));
-  const [first = ''] = words.split('\n');
+  if (exitCode === LOGIN_EXIT_CODE || LOGIN.test(text)) return notLoggedIn(program, host);
+  if (NOT_FOUND.test(text))
+    return new Refusal(
+      'pull_request_refused',
+      reported(`${where} has no such repository, or your login may not see it.`),
+    );
+  if (FORBIDDEN.test(text))
+    return new Refusal('pull_request_refused', reported(`Your login on ${where} may not do this.`));
+  const [first = ''] = text.split('\n');
   return new Refusal(
     'pull_request_refused',
-    told(first === '' ? `${program} failed and gave no reason.` : `${where} refused: ${first}`),
+    reported(first === '' ? `${program} failed and gave no reason.` : `${where} refused: ${first}`),
   );
 }

@@ -4,10 +4,10 @@ import type { RecordedHook } from '../../agent/agent-event.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { showHookInputs } from '../../domain/hook-inputs.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { Store } from '../../store/store.ts';
 
-export interface HookInputParts {
+export interface HookInputDeps {
   store: Store;
   log: Logger;
   stageId: StageId;
@@ -22,7 +22,7 @@ export interface HookInputParts {
 const TRIES_MS = [100, 200, 500, 1_000, 3_000, 10_000, 20_000] as const;
 
 /** Says in the transcript which calls hooks have changed, once Claude Code's own record names the calls. */
-export function createHookInputs({ store, log, stageId, worktree, readHooks, signal }: HookInputParts) {
+export function createHookInputs({ store, log, stageId, worktree, readHooks, signal }: HookInputDeps) {
   async function show(isLast: boolean): Promise<boolean> {
     const { hookInputs = [] } = (await store.read.sessions.find(stageId)) ?? {};
     if (hookInputs.length === 0) return true;
@@ -37,7 +37,7 @@ export function createHookInputs({ store, log, stageId, worktree, readHooks, sig
     return isDone;
   }
 
-  const worker = createNudgedWorker(async () => {
+  const worker = createCoalescingWorker(async () => {
     for (const [index, delay] of TRIES_MS.entries()) {
       await sleep(delay, undefined, { signal, ref: false });
       if (await show(index === TRIES_MS.length - 1)) return;
@@ -50,7 +50,7 @@ export function createHookInputs({ store, log, stageId, worktree, readHooks, sig
 
   return {
     /** A hook has changed a call. */
-    changed: worker.nudge,
+    changed: worker.schedule,
     /** The process is gone, and its record complete. */
     finish: async () => {
       await show(true).catch(failed);

@@ -14,7 +14,7 @@ export interface LastingLine {
   end: number;
 }
 
-export interface IngestParts {
+export interface IngestDeps {
   store: Store;
   log: Logger;
   context: Omit<EventContext, 'tx' | 'change'>;
@@ -29,26 +29,26 @@ export interface IngestParts {
  * example), retries until it works or the signal aborts; the output stays in the spool meanwhile. A line that cannot be
  * applied is kept and shown raw, so that an unforeseen line does not stop a session.
  */
-export async function ingestLines(parts: IngestParts, lines: readonly LastingLine[]): Promise<void> {
+export async function ingestLines(deps: IngestDeps, lines: readonly LastingLine[]): Promise<void> {
   try {
-    await retryUntilStored(parts, (tx) => applyLines(tx, parts, lines), { together: true });
+    await retryUntilStored(deps, (tx) => applyLines(tx, deps, lines), { batch: true });
   } catch (error) {
     const [line, ...others] = lines;
-    if (line === undefined || parts.signal.aborted) throw error;
-    if (others.length === 0) return keepUnapplied(parts, line, error);
-    for (const each of lines) await ingestLines(parts, [each]);
+    if (line === undefined || deps.signal.aborted) throw error;
+    if (others.length === 0) return retainUnapplied(deps, line, error);
+    for (const each of lines) await ingestLines(deps, [each]);
   }
 }
 
-async function keepUnapplied(parts: IngestParts, line: LastingLine, cause: unknown): Promise<void> {
+async function retainUnapplied(deps: IngestDeps, line: LastingLine, cause: unknown): Promise<void> {
   const types = line.events.map(({ type }) => type);
-  parts.log.error({ err: cause, types }, 'applying a line failed; keeping it raw');
-  await retryUntilStored(parts, (tx) => keepRaw(tx, parts, line));
+  deps.log.error({ err: cause, types }, 'applying a line failed; keeping it raw');
+  await retryUntilStored(deps, (tx) => storeRaw(tx, deps, line));
 }
 
-async function applyLines(tx: Tx, parts: IngestParts, lines: readonly LastingLine[]): Promise<void> {
-  const { context, stageId } = parts;
-  await parts.markIn(tx);
+async function applyLines(tx: Tx, deps: IngestDeps, lines: readonly LastingLine[]): Promise<void> {
+  const { context, stageId } = deps;
+  await deps.markIn(tx);
   const events = lines.flatMap((line) => line.events);
   if (events.length > 0) {
     const change = await openChange(tx, stageId);
@@ -58,9 +58,9 @@ async function applyLines(tx: Tx, parts: IngestParts, lines: readonly LastingLin
   await tx.launches.setOffset(context.launchId, lines.at(-1)?.end ?? 0);
 }
 
-async function keepRaw(tx: Tx, parts: IngestParts, { events, end }: LastingLine): Promise<void> {
-  const { context, stageId } = parts;
-  await parts.markIn(tx);
+async function storeRaw(tx: Tx, deps: IngestDeps, { events, end }: LastingLine): Promise<void> {
+  const { context, stageId } = deps;
+  await deps.markIn(tx);
   const change = await openChange(tx, stageId);
   for (const raw of events) {
     addRaw(change, tx.now, raw);

@@ -2,9 +2,9 @@ import type { LiveNow } from '@callboard/contract';
 import type { AgentEvent } from '../../agent/agent-event.ts';
 
 /** The longest text that is told, in characters. */
-const LONGEST_TAIL = 120;
+const MAX_TAIL_LENGTH = 120;
 /** How much text is kept to make it from: marks and blanks are left out. */
-const KEPT = 4 * LONGEST_TAIL;
+const SAVED = 4 * MAX_TAIL_LENGTH;
 
 /** Tracks what Claude itself does in a turn: whether it writes, and what. A subagent's text is not told. */
 export interface LiveNowTracker {
@@ -32,7 +32,7 @@ export function createLiveNow(onChange: () => void): LiveNowTracker {
           if (event.parentToolUseId !== null) return;
           if (event.kind === 'thinking') return becomes(null);
           const before = doing?.kind === 'writing' ? doing.text : '';
-          return becomes({ kind: 'writing', text: (before + event.text).slice(-KEPT) });
+          return becomes({ kind: 'writing', text: (before + event.text).slice(-SAVED) });
         }
         case 'preparing':
           if (event.parentToolUseId === null) becomes({ kind: 'preparing', toolName: event.toolName });
@@ -63,9 +63,9 @@ export function plainTail(text: string): string {
     .replaceAll(/\*\*|__|`/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  if (line.length <= LONGEST_TAIL) return line;
-  const tail = line.slice(-LONGEST_TAIL);
+  if (line.length <= MAX_TAIL_LENGTH) return line;
+  const tail = line.slice(-MAX_TAIL_LENGTH);
   // The first word may be cut; without a blank near the beginning, it stays.
   const blank = tail.indexOf(' ');
-  return (blank !== -1 && blank < LONGEST_TAIL / 2 ? tail.slice(blank + 1) : tail).replace(/^[\uDC00-\uDFFF]/, '');
+  return (blank !== -1 && blank < MAX_TAIL_LENGTH / 2 ? tail.slice(blank + 1) : tail).replace(/^[\uDC00-\uDFFF]/, '');
 }

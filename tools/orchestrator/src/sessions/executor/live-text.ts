@@ -14,7 +14,7 @@ export interface LiveText {
 }
 
 /** Only the length of a longer block is kept, to bound memory; nobody writes one. */
-const LONGEST = 2_000_000;
+const MAX_LENGTH = 2_000_000;
 
 export function createLiveText(stageId: StageId): LiveText {
   const blocks = new Map<string, { first: Piece; texts: string[]; length: number }>();
@@ -29,13 +29,13 @@ export function createLiveText(stageId: StageId): LiveText {
       }
       const offset = block.length;
       block.length += piece.text.length;
-      if (block.length <= LONGEST) block.texts.push(piece.text);
+      if (block.length <= MAX_LENGTH) block.texts.push(piece.text);
       else block.texts = [];
       return { ...piece, stageId, offset };
     },
     blocks: () =>
       [...blocks.values()]
-        .filter(({ length }) => length <= LONGEST)
+        .filter(({ length }) => length <= MAX_LENGTH)
         .map(({ first, texts }) => ({ ...first, text: texts.join(''), stageId, offset: 0 })),
     clear: () => blocks.clear(),
   };

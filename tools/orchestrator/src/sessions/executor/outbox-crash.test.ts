@@ -51,14 +51,14 @@ async function run(
   const channel: Channel = { async *lines() {}, write, finish: () => undefined, close: () => undefined };
   const writer = createOutboxWriter({
     store,
-    edges: session.edges,
+    platform: session.platform,
     channel,
     launchId: session.launchId(),
     onGone: () => undefined,
     onError: () => undefined,
   });
   const stop = store.onGiven(session.launchId(), writer.take);
-  writer.nudge();
+  writer.schedule();
   await give();
   await writer.drain();
   stop();
@@ -74,10 +74,10 @@ it('lets each row take effect at most once, and each row that may be written aga
     fc.asyncProperty(kinds, fc.nat(20), fc.boolean(), fc.boolean(), async (rows, at, isDone, isHanded) => {
       const session = await busyTestSession({}, test);
       await run(session, session.store, async () => undefined); // the rows that the launch began with
-      const { store, edges, stageId } = session;
+      const { store, platform, stageId } = session;
       const give = async () => {
         for (const [n, kind] of rows.entries()) {
-          const row = { id: edges.newId(), stageId, launchId: session.launchId(), wireId: `row-${n}`, actor: null };
+          const row = { id: platform.newId(), stageId, launchId: session.launchId(), wireId: `row-${n}`, actor: null };
           await store.transact((tx) => tx.outbox.insert({ ...row, body: bodies[kind](n), createdAt: tx.now }));
         }
       };

@@ -37,10 +37,10 @@ function stopTime(): void {
 it('keeps marks for the next transaction, and stores when each line was written', async () => {
   const { session, writer, transactions } = await startTestWriter();
   stopTime();
-  const before = session.edges.now().toISOString();
+  const before = session.platform.now().toISOString();
   await insert(session, { a: answer(), b: answer() });
   await until('both are written', () => writer.takesAtOnce());
-  const after = session.edges.now().toISOString();
+  const after = session.platform.now().toISOString();
   expect(await rowOf(session, 'b')).toMatchObject({ state: 'accepted' });
   await session.store.transact(writer.markIn);
   await writer.drain();
@@ -71,7 +71,7 @@ it('repeats the marks of a failed transaction, and writes nothing twice meanwhil
   await insert(session, { b: answer() });
   await until('b failed', () => !writer.takesAtOnce());
   onWrite.now = async () => undefined;
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect(ids()).toEqual(['a', 'b']);
   expect(await rowOf(session, 'a')).toMatchObject({ state: 'written' });
@@ -117,7 +117,7 @@ it('writes a row that is stored as written even if the line before it failed', a
   });
   await writer.drain();
   onWrite.now = async () => undefined;
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect(ids()).toEqual(['a', 'c']);
 });
@@ -140,7 +140,7 @@ it('marks a long line as written when it is complete, without waiting for anothe
 
 it('keeps a row confirmed if its echo came before its mark', async () => {
   const { session, writer, onWrite } = await startTestWriter();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   onWrite.now = async (id) => {
     const { id: rowId } = await rowOf(session, id);
     await session.store.transact((tx) => tx.outbox.setConfirmed(rowId, tx.now));

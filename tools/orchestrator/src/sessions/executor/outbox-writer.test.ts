@@ -16,9 +16,9 @@ it('writes accepted rows in order, and marks them', async () => {
 it('writes nothing twice, however often it is nudged', async () => {
   const { session, writer, ids } = await startTestWriter();
   await insert(session, { a: answer() });
-  for (let n = 0; n < 5; n++) writer.nudge();
+  for (let n = 0; n < 5; n++) writer.schedule();
   await writer.drain();
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect(ids()).toEqual(['a']);
 });
@@ -92,7 +92,7 @@ it('reports any other error, and retries at the next nudge', async () => {
   await writer.drain();
   expect(errors).toEqual([failure]);
   onWrite.now = async () => undefined;
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect(ids()).toEqual(['a']);
 });
@@ -119,12 +119,12 @@ it('leaves a message in the queue if it returned there while it was being writte
   onWrite.now = async () => {
     await session.end();
   };
-  await session.tell({
+  await session.emit({
     type: 'turn-ended',
     end: { outcome: 'succeeded', message: null, durationMs: null, costUsd: null, tokens: null },
   });
   const id = await session.enqueue('one');
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect((await session.queue()).map((message) => message.messageId)).toEqual([id]);
 });
@@ -149,7 +149,7 @@ it('finishes the line that it is writing when it is stopped, and writes no other
 
 it('emits that an answer was written', async () => {
   const { session, writer } = await startTestWriter();
-  await session.tell(asked('r1'));
+  await session.emit(asked('r1'));
   const requestId = RequestId.parse('r1');
   const { store, stageId } = session;
   const stored = await store.read.requests.find(stageId, requestId);
@@ -185,7 +185,7 @@ it('writes nothing while it may not, and everything once, in order, when it may 
   await writer.drain();
   expect(ids()).toEqual([]);
   may.now = true;
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect(ids()).toEqual(['a', 'b', 'c']);
 });
@@ -200,7 +200,7 @@ it('stops between two lines when it may not write any more', async () => {
   await writer.drain();
   expect(ids()).toEqual(['a']);
   may.now = true;
-  writer.nudge();
+  writer.schedule();
   await writer.drain();
   expect(ids()).toEqual(['a', 'b']);
 });

@@ -2,9 +2,9 @@ import type { LaunchId } from '@callboard/contract';
 import type { Channel } from '../../claude/launch/channel.ts';
 import { encodeRow } from '../../claude/wire/encode.ts';
 import { requestOf, setDelivery } from '../../domain/requests.ts';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { AppError } from '../../lib/errors.ts';
-import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.ts';
+import { type CoalescingWorker, createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { OutboxRow } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Store, Tx } from '../../store/store.ts';
@@ -22,9 +22,9 @@ const ATOMIC_BYTES = 4096;
 /** How long a mark waits for another transaction of its session to join. */
 const MARK_WAIT_MS = 100;
 
-export interface OutboxWriterParts {
+export interface OutboxWriterDeps {
   store: Store;
-  edges: Pick<Edges, 'now'>;
+  platform: Pick<Platform, 'now'>;
   channel: Channel;
   launchId: LaunchId;
   /** False while another machine may count this one as gone: nothing is written then. Nudge when that is over. */
@@ -40,7 +40,7 @@ export interface OutboxWriterParts {
  * Writes the outbox of a launch. `nudge` makes it query the store for rows that it was not handed: at the start, and after a
  * failure. After a failure of the store it does so by itself.
  */
-export interface OutboxWriter extends NudgedWorker {
+export interface OutboxWriter extends CoalescingWorker {
   /** Takes rows that were just committed. If nothing waits before them, the first line is in the pipe when this returns. */
   take(rows: readonly OutboxRow[]): void;
   /** Whether a row that is given now is written right after its commit, so a control request may be stored as `written`. */
@@ -56,26 +56,26 @@ export interface OutboxWriter extends NudgedWorker {
  * two steps: a message or an answer that was written but not marked is written again, which the CLI ignores, so its mark
  * may wait a moment for a transaction that comes anyway; a control request is marked first, so it is never written twice.
  */
-export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
-  const { store, edges, channel, launchId, mayWrite = () => true, beforeMessage, onGone, onError } = parts;
+export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
+  const { store, platform, channel, launchId, mayWrite = () => true, beforeMessage, onGone, onError } = deps;
   /** The next rows, known without a query. */
   let handed: readonly OutboxRow[] = [];
   /** The store may have accepted rows that were not handed over: from before the start, behind a waiting line, or after a failure. */
-  let mustLook = true;
+  let mustCheckStore = true;
   let state: 'resting' | 'writing' | 'stopped' = 'resting';
   const marks = createMarks(store, onError);
-  const again = createAgain(() => passes.nudge());
+  const again = createAgain(() => passes.schedule());
 
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
     const before = row.kind === 'message' ? beforeMessage?.(row) : undefined;
     if (before !== undefined) await before;
-    if (row.kind === 'control') return writeControl(parts, row, line);
+    if (row.kind === 'control') return writeControl(deps, row, line);
     // A crash can tear a longer line; the mark keeps anyone from writing behind half a line.
     const isLong = Buffer.byteLength(line) > ATOMIC_BYTES;
     if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later' });
     await channel.write(line);
-    marks.add(row, edges.now().toISOString());
+    marks.add(row, platform.now().toISOString());
     if (isLong) await marks.store();
     else marks.storeSoon();
   }
@@ -83,8 +83,8 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   const next = (waiting: OutboxRow[]): OutboxRow | undefined => (mayWrite() ? waiting.shift() : undefined);
 
   /** Leaves rows for the next pass. The store finds those again that it does not call written. */
-  function keep(waiting: readonly OutboxRow[]): void {
-    mustLook = true;
+  function save(waiting: readonly OutboxRow[]): void {
+    mustCheckStore = true;
     handed = [...waiting.filter(isMarked), ...handed];
   }
 
@@ -94,14 +94,14 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
     state = 'writing';
     let waiting: OutboxRow[] = [];
     try {
-      waiting = [...(mustLook ? await lookIntoStore() : []), ...handed].toSorted((a, b) => a.ordinal - b.ordinal);
+      waiting = [...(mustCheckStore ? await readStore() : []), ...handed].toSorted((a, b) => a.ordinal - b.ordinal);
       handed = [];
       for (let row = next(waiting); row !== undefined; row = next(waiting)) await writeRow(row);
-      if (waiting.length > 0) keep(waiting);
+      if (waiting.length > 0) save(waiting);
       state = 'resting';
       again.worked();
     } catch (error) {
-      keep(waiting);
+      save(waiting);
       const isGone = error instanceof AppError && error.code === 'process_gone';
       state = isGone ? 'stopped' : 'resting';
       again.after(error);
@@ -110,23 +110,23 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
     }
   }
 
-  async function lookIntoStore(): Promise<OutboxRow[]> {
-    mustLook = false; // rows that are committed during the query may be missing in its result and need another one
+  async function readStore(): Promise<OutboxRow[]> {
+    mustCheckStore = false; // rows that are committed during the query may be missing in its result and need another one
     const known = new Set([...marks.ids(), ...handed.map(({ id }) => id)]);
     return (await store.read.outbox.listOf(launchId, ['accepted'])).filter(({ id }) => !known.has(id));
   }
 
-  const passes = createNudgedWorker(pass, onError);
+  const passes = createCoalescingWorker(pass, onError);
   return {
     markIn: marks.storeIn,
     mark: marks.store,
-    takesAtOnce: () => state === 'resting' && !mustLook && handed.length === 0 && mayWrite(),
+    takesAtOnce: () => state === 'resting' && !mustCheckStore && handed.length === 0 && mayWrite(),
     take(rows) {
-      if (state !== 'resting' || mustLook) mustLook = true;
-      handed = [...handed, ...(mustLook ? rows.filter(isMarked) : rows)];
-      passes.nudge();
+      if (state !== 'resting' || mustCheckStore) mustCheckStore = true;
+      handed = [...handed, ...(mustCheckStore ? rows.filter(isMarked) : rows)];
+      passes.schedule();
     },
-    nudge: () => void (mustLook && passes.nudge()),
+    schedule: () => void (mustCheckStore && passes.schedule()),
     async drain() {
       await passes.drain();
       await marks.store().catch(onError);
@@ -140,13 +140,13 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   };
 }
 
-async function writeControl({ store, channel }: OutboxWriterParts, row: OutboxRow, line: string): Promise<void> {
+async function writeControl({ store, channel }: OutboxWriterDeps, row: OutboxRow, line: string): Promise<void> {
   if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
   return channel.write(line);
 }
 
 const FIRST_AGAIN_MS = 250;
-const LONGEST_AGAIN_MS = 10_000;
+const MAX_AGAIN_MS = 10_000;
 
 /**
  * Calls `retry` some time after a failure of the store; the pauses grow until something has worked. Nobody hears of reads that
@@ -160,7 +160,7 @@ function createAgain(retry: () => void) {
       if (!isStorageFailure(error)) return;
       clearTimeout(timer);
       timer = setTimeout(retry, ms).unref();
-      ms = Math.min(ms * 2, LONGEST_AGAIN_MS);
+      ms = Math.min(ms * 2, MAX_AGAIN_MS);
     },
     worked(): void {
       ms = FIRST_AGAIN_MS;

@@ -7,20 +7,20 @@ import { blockId } from '../../domain/apply-agent-event.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import type { EventContext } from '../../domain/event-context.ts';
 import { alarmOf, raiseAlarm } from '../../domain/session-alarm.ts';
-import type { Edges } from '../../lib/edges.ts';
-import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.ts';
+import type { Platform } from '../../lib/edges.ts';
+import { type CoalescingWorker, createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { LaunchRecord } from '../../store/records.ts';
-import type { RetryParts } from '../../store/retry-until-stored.ts';
+import type { RetryDeps } from '../../store/retry-until-stored.ts';
 import type { LowPriorityTask, LowPriorityWork } from '../watch/low-priority-work.ts';
-import { createHookInputs, type HookInputParts } from './hook-inputs.ts';
+import { createHookInputs, type HookInputDeps } from './hook-inputs.ts';
 import { ingestLines, type LastingLine } from './ingest-lines.ts';
 import { createLiveNow } from './live-now.ts';
 import { createLiveText } from './live-text.ts';
 import type { OutboxWriter } from './outbox-writer.ts';
-import { createServerWords, type ReadServer } from './server-words.ts';
-import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
-import { createUsageTracker, type UsageTrackerParts } from './usage-tracker.ts';
-import { asksToWrite, lookAtFiles } from './written-files.ts';
+import { createServerText, type ReadServer } from './server-words.ts';
+import { createTranscriptCheck, type TranscriptCheckDeps } from './transcript-check.ts';
+import { createUsageTracker, type UsageTrackerDeps } from './usage-tracker.ts';
+import { asksToWrite, inspectFiles } from './written-files.ts';
 
 /** Called for events of a process once they are stored. */
 export interface OutputHints {
@@ -39,17 +39,17 @@ export interface OutputHints {
   onVersion: (version: string) => void;
 }
 
-export interface OutputHandlerParts {
+export interface OutputHandlerDeps {
   launch: LaunchRecord;
   /** Its signal aborts when the executor is detached. */
-  storing: RetryParts;
-  edges: Edges;
-  lowPriorityWork: Pick<LowPriorityWork, 'add' | 'stir'>;
+  storing: RetryDeps;
+  platform: Platform;
+  lowPriorityWork: Pick<LowPriorityWork, 'add' | 'recordActivity'>;
   context: Omit<EventContext, 'tx' | 'change'>;
-  writer: Pick<OutboxWriter, 'markIn' | 'nudge'>;
-  request: UsageTrackerParts['request'];
-  readConversation: TranscriptCheckParts['readConversation'];
-  readHooks: HookInputParts['readHooks'];
+  writer: Pick<OutboxWriter, 'markIn' | 'schedule'>;
+  request: UsageTrackerDeps['request'];
+  readConversation: TranscriptCheckDeps['readConversation'];
+  readHooks: HookInputDeps['readHooks'];
   readServer: ReadServer;
   hints: OutputHints;
 }
@@ -69,22 +69,22 @@ const isCutOff = (event: AgentEvent) =>
   event.type === 'notice' && event.entry.kind === 'notice' && event.entry.code === OUTPUT_CUT_OFF;
 
 /** Handles the output of a process: passes live text on, stores the rest, and then tells whoever depends on it. */
-export function createOutputHandler(parts: OutputHandlerParts) {
-  const { launch, storing, edges, context, writer, hints } = parts;
+export function createOutputHandler(deps: OutputHandlerDeps) {
+  const { launch, storing, platform, context, writer, hints } = deps;
   const { stageId } = launch;
   const live = createLiveText(stageId);
   const liveNow = createLiveNow(() => hints.onLiveNow(stageId, liveNow.read));
-  const activity = createActivity(edges);
+  const activity = createActivity(platform);
   const unknownLines = watchUnknownLines(() => hints.onCutOff(stageId));
-  const whenQuiet = quietWork(parts);
-  const { uptimeMs } = edges;
-  const usageParts = { ...storing, stageId, whenQuiet, uptimeMs, everyMs: USAGE_EVERY_MS, request: parts.request };
-  const usage = createUsageTracker(usageParts);
-  const { readConversation } = parts;
-  const onForged = () => raiseMismatch(parts);
+  const whenQuiet = quietWork(deps);
+  const { uptimeMs } = platform;
+  const usageDeps = { ...storing, stageId, whenQuiet, uptimeMs, everyMs: USAGE_EVERY_MS, request: deps.request };
+  const usage = createUsageTracker(usageDeps);
+  const { readConversation } = deps;
+  const onForged = () => raiseMismatch(deps);
   const transcriptCheck = createTranscriptCheck({ ...storing, stageId, readConversation, whenQuiet, onForged });
-  const hookParts = { ...storing, stageId, worktree: context.worktree, readHooks: parts.readHooks };
-  const [servers, hookInputs] = [createServerWords(parts.readServer), createHookInputs(hookParts)];
+  const hookDeps = { ...storing, stageId, worktree: context.worktree, readHooks: deps.readHooks };
+  const [servers, hookInputs] = [createServerText(deps.readServer), createHookInputs(hookDeps)];
   if (launch.spoolOffset > 0) hookInputs.changed(); // what an earlier orchestrator had not shown
   const reclaimer = createSpoolReclaimer(launch, storing);
   let storedOffset = launch.spoolOffset;
@@ -112,15 +112,15 @@ export function createOutputHandler(parts: OutputHandlerParts) {
 
   return {
     async onLines(lines: ReadLine[]): Promise<void> {
-      activity.take(lines, () => parts.lowPriorityWork.stir(stageId));
+      activity.take(lines, () => deps.lowPriorityWork.recordActivity(stageId));
       for (const { events } of lines) for (const event of events) passOnLive(event);
       const end = lines.at(-1)?.end ?? storedOffset;
       if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
       const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
-      const seen = await lookedAt(lasting, context, servers);
+      const seen = await checkedAt(lasting, context, servers);
       await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, seen);
       storedOffset = end;
-      writer.nudge();
+      writer.schedule();
       afterStored(lasting.flatMap(({ events }) => events));
     },
     liveText: live.blocks,
@@ -147,12 +147,12 @@ export function createOutputHandler(parts: OutputHandlerParts) {
 }
 
 /** Adds what has to be looked up before the lines are stored: later nobody could tell. */
-async function lookedAt(
+async function checkedAt(
   lines: LastingLine[],
   { worktree }: Pick<EventContext, 'worktree'>,
-  servers: ReturnType<typeof createServerWords>,
+  servers: ReturnType<typeof createServerText>,
 ): Promise<LastingLine[]> {
-  const seen = asksToWrite(lines) ? await lookAtFiles(lines, worktree) : lines;
+  const seen = asksToWrite(lines) ? await inspectFiles(lines, worktree) : lines;
   return servers.isDue(seen) ? servers.add(seen) : seen;
 }
 
@@ -164,7 +164,7 @@ function giveHints(hints: OutputHints, stageId: StageId, event: LastingEvent): v
 }
 
 /** Adds low-priority work that is dropped when the executor is detached. */
-function quietWork({ launch, storing: { signal: detached }, lowPriorityWork }: OutputHandlerParts) {
+function quietWork({ launch, storing: { signal: detached }, lowPriorityWork }: OutputHandlerDeps) {
   return (name: string, work: LowPriorityTask, latestMs?: number): void => {
     const unlessDetached: LowPriorityTask = async (signal) => {
       if (!detached.aborted) await work(AbortSignal.any([signal, detached]));
@@ -173,7 +173,7 @@ function quietWork({ launch, storing: { signal: detached }, lowPriorityWork }: O
   };
 }
 
-async function raiseMismatch({ launch: { stageId }, storing, context }: OutputHandlerParts): Promise<void> {
+async function raiseMismatch({ launch: { stageId }, storing, context }: OutputHandlerDeps): Promise<void> {
   const { onAlarm } = context;
   await storing.store.transact((tx) =>
     changeSession(tx, stageId, (change) => raiseAlarm({ tx, change, onAlarm }, alarmOf('transcript-mismatch'))),
@@ -186,11 +186,11 @@ const RECLAIM_BYTES = 4 * 1024 * 1024;
 /** Returns the space of what was read from the spool to the disk; one run at a time, however fast the process prints. */
 function createSpoolReclaimer(
   { folder, spoolOffset }: LaunchRecord,
-  { store, log }: RetryParts,
-): { readTo(offset: number): void; stop: NudgedWorker['stop'] } {
+  { store, log }: RetryDeps,
+): { readTo(offset: number): void; stop: CoalescingWorker['stop'] } {
   let read = spoolOffset;
   let reclaimed = spoolOffset;
-  const worker = createNudgedWorker(
+  const worker = createCoalescingWorker(
     async () => {
       reclaimed = read;
       // A power cut may take the store back to its last sync; the spool must still hold what follows from there.
@@ -202,7 +202,7 @@ function createSpoolReclaimer(
   return {
     readTo(offset) {
       read = offset;
-      if (read - reclaimed >= RECLAIM_BYTES) worker.nudge();
+      if (read - reclaimed >= RECLAIM_BYTES) worker.schedule();
     },
     stop: worker.stop,
   };
@@ -224,25 +224,25 @@ const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered
 const isReply = ({ events }: ReadLine) => events.length > 0 && events.every(({ type }) => REPLIES.has(type));
 
 /** Tracks when a process last printed something unasked, and whether its turn is over. */
-function createActivity(edges: Pick<Edges, 'now' | 'uptimeMs'>) {
+function createActivity(platform: Pick<Platform, 'now' | 'uptimeMs'>) {
   const listeners = new Set<() => void>();
-  let heard = hearNow();
+  let heard = heartbeatNow();
   let isTurnOver = false;
 
-  function hearNow() {
-    return { at: edges.now(), uptimeMs: edges.uptimeMs() };
+  function heartbeatNow() {
+    return { at: platform.now(), uptimeMs: platform.uptimeMs() };
   }
 
   return {
     take(lines: readonly ReadLine[], onUnasked: () => void): void {
       if (lines.every(isReply)) return;
-      heard = hearNow();
+      heard = heartbeatNow();
       onUnasked();
       for (const { type } of lines.flatMap(({ events }) => events))
         isTurnOver = isTurnOver ? !ACTIVITY.has(type) : type === 'turn-ended';
       for (const listener of listeners) listener();
     },
-    lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver }),
+    lastHeard: () => ({ at: heard.at, silentMs: platform.uptimeMs() - heard.uptimeMs, isTurnOver }),
     onHeard(listener: () => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -253,7 +253,7 @@ function createActivity(edges: Pick<Edges, 'now' | 'uptimeMs'>) {
 /** How long the process must be silent after a line that is not understood before it is asked. */
 const PAUSE_MS = 2_000;
 /** How often in one turn: a process that always prints such lines, even in its replies, is not asked forever. */
-const MOST_ASKS = 3;
+const MAX_ASKS = 3;
 
 const isUnknown = (event: AgentEvent) => event.type === 'notice' && event.entry.kind === 'unknown';
 
@@ -271,7 +271,7 @@ function watchUnknownLines(ask: () => void) {
       const isDue = timer !== undefined;
       stop();
       if (events.some(({ type }) => type === 'turn-ended')) asks = 0;
-      else if ((isDue || events.some(isUnknown)) && asks < MOST_ASKS) {
+      else if ((isDue || events.some(isUnknown)) && asks < MAX_ASKS) {
         timer = setTimeout(() => {
           timer = undefined;
           asks += 1;

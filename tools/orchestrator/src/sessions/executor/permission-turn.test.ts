@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, openTestTurn, says, tells } from '../../../test/support/test-turn.ts';
+import { call, notifies, openTestTurn, says } from '../../../test/support/test-turn.ts';
 
 it('needs few transactions for a permission turn, and writes each line before it emits the events', async () => {
   const { session, print, queue, approvals, after } = await openTestTurn();
@@ -11,9 +11,9 @@ it('needs few transactions for a permission turn, and writes each line before it
     ...['message-queued', 'message-sent', 'transcript-appended', 'queue-updated', 'session-updated'],
   ]);
 
-  print(tells('command_lifecycle', { command_uuid: messageId, state: 'started' }));
-  print(tells('system', { subtype: 'init', model: 'opus', permissionMode: 'default' }));
-  print(tells('user', { uuid: messageId, isReplay: true, message: { role: 'user', content: 'go' } }));
+  print(notifies('command_lifecycle', { command_uuid: messageId, state: 'started' }));
+  print(notifies('system', { subtype: 'init', model: 'opus', permissionMode: 'default' }));
+  print(notifies('user', { uuid: messageId, isReplay: true, message: { role: 'user', content: 'go' } }));
   print(says({ type: 'tool_use', ...call }));
   expect(await after('session-updated')).toEqual(['session saved', 'transcript-appended', 'session-updated']);
   const [given] = (await session.outbox()).filter(({ wireId }) => wireId === messageId);
@@ -36,7 +36,7 @@ it('needs few transactions for a permission turn, and writes each line before it
   const result = { type: 'tool_result', tool_use_id: call.id, content: 'made', is_error: false };
   print(
     { type: 'control_response', response: echo },
-    tells('user', { parent_tool_use_id: null, message: { role: 'user', content: [result] } }),
+    notifies('user', { parent_tool_use_id: null, message: { role: 'user', content: [result] } }),
   );
   expect(await decision).toMatchObject({ delivery: 'confirmed' });
   // The call has ended, so what the session does has changed: one more event of the same transaction.
@@ -47,8 +47,8 @@ it('needs few transactions for a permission turn, and writes each line before it
 
   print(
     says({ type: 'text', text: 'Done.' }),
-    tells('result', { subtype: 'success', is_error: false, user_message_uuids: [messageId] }),
-    tells('command_lifecycle', { command_uuid: messageId, state: 'completed' }),
+    notifies('result', { subtype: 'success', is_error: false, user_message_uuids: [messageId] }),
+    notifies('command_lifecycle', { command_uuid: messageId, state: 'completed' }),
   );
   expect(await after('session-updated')).toEqual([
     ...['queue read', 'session saved'],

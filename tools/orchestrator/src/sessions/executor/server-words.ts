@@ -9,7 +9,7 @@ export type ReadServer = (server: { conversationId: string; name: string }) => P
 const WAIT_MS = 1_500;
 const AGAIN_MS = 100;
 
-async function wordsOf(read: ReadServer, server: Parameters<ReadServer>[0]): Promise<string | null> {
+async function textOf(read: ReadServer, server: Parameters<ReadServer>[0]): Promise<string | null> {
   for (let waited = 0; waited < WAIT_MS; waited += AGAIN_MS) {
     const said = await read(server).catch(() => null);
     if (said !== null) return said;
@@ -23,16 +23,16 @@ type Started = Extract<AgentEvent, { type: 'turn-started' }>;
 const failedIn = ({ mcpServers = [] }: Started) => mcpServers.filter(({ state }) => state === 'failed');
 
 /** Adds to each turn what servers said themselves that failed at their start. */
-export function createServerWords(read: ReadServer) {
+export function createServerText(read: ReadServer) {
   /** Those that were looked up: each beginning of a turn lists all servers. */
   const known = new Set<string>();
 
-  async function withWords(event: Started, conversationId: string): Promise<Started> {
+  async function withText(event: Started, conversationId: string): Promise<Started> {
     const fresh = failedIn(event).filter(({ name }) => !known.has(name));
     for (const { name } of fresh) known.add(name);
-    const words = fresh.map(async ({ name }) => [name, await wordsOf(read, { conversationId, name })] as const);
-    const said = (await Promise.all(words)).filter((pair): pair is [string, string] => pair[1] !== null);
-    return { ...event, mcpWords: Object.fromEntries(said) };
+    const text = fresh.map(async ({ name }) => [name, await textOf(read, { conversationId, name })] as const);
+    const said = (await Promise.all(text)).filter((pair): pair is [string, string] => pair[1] !== null);
+    return { ...event, mcpText: Object.fromEntries(said) };
   }
 
   return {
@@ -46,7 +46,7 @@ export function createServerWords(read: ReadServer) {
           const conversation = line.events.find((event) => event.type === 'conversation');
           if (conversation === undefined) return line;
           const events = line.events.map((event) =>
-            event.type === 'turn-started' ? withWords(event, conversation.sessionId) : event,
+            event.type === 'turn-started' ? withText(event, conversation.sessionId) : event,
           );
           return { ...line, events: await Promise.all(events) };
         }),

@@ -4,14 +4,14 @@ import { setClocks } from '../../../test/support/set-clocks.ts';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
-import { createBell } from '../../lib/bell.ts';
+import { createSignal } from '../../lib/bell.ts';
 import { createSessionExecutor } from './session-executor.ts';
 
 it('counts unasked output as a sign of life, not replies; only work begins a turn', async () => {
   vi.useFakeTimers({ toFake: [] });
   onTestFinished(() => void vi.useRealTimers());
-  const { edges, pass } = setClocks();
-  const { store, launchId } = await busyTestSession({}, await openTestStore(edges));
+  const { platform, pass } = setClocks();
+  const { store, launchId } = await busyTestSession({}, await openTestStore(platform));
   const launch = await store.read.launches.find(launchId());
   if (launch === null) throw new Error('no launch');
   const { channel, print } = createTestChannel();
@@ -19,7 +19,7 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
   const alarm = () => {
     throw new Error('nothing is wrong');
   };
-  const lowPriorityWork = { add: () => undefined, stir: () => undefined };
+  const lowPriorityWork = { add: () => undefined, recordActivity: () => undefined };
   const executor = createSessionExecutor(
     {
       launch,
@@ -36,11 +36,11 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
     },
     {
       store,
-      edges,
+      platform,
       log: silent,
-      outboxBell: createBell(),
+      outboxSignal: createSignal(),
       lowPriorityWork,
-      keepBefore: () => undefined,
+      snapshotBefore: () => undefined,
       misplacement: () => undefined,
       onMisplaced: () => undefined,
       onTextDelta: () => undefined,
@@ -69,12 +69,12 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
   // After the end of a turn, a line that shows no work does not begin a turn.
   const over = () => executor.lastHeard().isTurnOver;
   const status = { type: 'system', subtype: 'status', status: 'requesting' };
-  let timesHeard = 0;
-  const unlisten = executor.onHeard(() => void timesHeard++);
+  let heartbeatCount = 0;
+  const unlisten = executor.onHeard(() => void heartbeatCount++);
   const result = { type: 'result', subtype: 'success', is_error: false, result: '', num_turns: 1, total_cost_usd: 0 };
   print(result, status);
   await expect.poll(over).toBe(true);
-  expect(timesHeard).toBeGreaterThan(0);
+  expect(heartbeatCount).toBeGreaterThan(0);
   unlisten();
   const content = [{ type: 'text', text: 'A task goes on.' }];
   print({ type: 'assistant', message: { id: 'm1', role: 'assistant', content }, parent_tool_use_id: null });

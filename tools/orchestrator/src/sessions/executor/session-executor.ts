@@ -8,35 +8,35 @@ import { createProtocolPeer, type ProtocolPeer } from '../../claude/protocol-pee
 import { changeSession } from '../../domain/change-session.ts';
 import { takeBackUnwritten } from '../../domain/end-launch.ts';
 import { addNotice } from '../../domain/session-change.ts';
-import type { Bell } from '../../lib/bell.ts';
-import type { Edges } from '../../lib/edges.ts';
+import type { Signal } from '../../lib/bell.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { AppError, OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord, OutboxRow } from '../../store/records.ts';
 import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { CommitOptions, Store } from '../../store/store.ts';
 import type { LowPriorityWork } from '../watch/low-priority-work.ts';
-import type { HookInputParts } from './hook-inputs.ts';
+import type { HookInputDeps } from './hook-inputs.ts';
 import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
 import { createOutputHandler, type OutputHints } from './output-handler.ts';
 import type { ReadServer } from './server-words.ts';
-import type { TranscriptCheckParts } from './transcript-check.ts';
+import type { TranscriptCheckDeps } from './transcript-check.ts';
 
-export interface ExecutorParts extends OutputHints {
+export interface ExecutorDeps extends OutputHints {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   /** Rung with a stage's id when its launch has something to write. */
-  outboxBell: Bell<StageId>;
-  lowPriorityWork: Pick<LowPriorityWork, 'add' | 'stir'>;
-  /** As `OutboxWriterParts.mayWrite`. */
+  outboxSignal: Signal<StageId>;
+  lowPriorityWork: Pick<LowPriorityWork, 'add' | 'recordActivity'>;
+  /** As `OutboxWriterDeps.mayWrite`. */
   mayWrite?: (() => boolean) | undefined;
-  /** As `KeepBeforeMessage`. */
-  keepBefore: (row: OutboxRow, signal: AbortSignal) => Promise<void> | undefined;
+  /** As `SnapshotBeforeMessage`. */
+  snapshotBefore: (row: OutboxRow, signal: AbortSignal) => Promise<void> | undefined;
   /** Returns what stands in the place of the worktree, if a message would begin a turn there; null if the worktree does. */
   misplacement: (stageId: StageId) => Promise<string | null> | undefined;
   /** The process must not get its messages, because its worktree is not in its place: they are back in the queue. */
-  onMisplaced: (stageId: StageId, words: string) => void;
+  onMisplaced: (stageId: StageId, text: string) => void;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
   /** The output of a living process can no longer be read; its transcript says why. */
@@ -80,14 +80,14 @@ interface ControlFields {
 }
 
 /** Where and how the process works. */
-export interface ExecutorPlace {
+export interface ExecutorLocation {
   worktree: string | null;
   mayHooksAllow: boolean;
   /** Whether the machine was restarted since the process ran: its last output may never have reached the disk. */
   isOfEarlierBoot: boolean;
   /** Reads Claude Code's own record of a conversation. */
-  readConversation: TranscriptCheckParts['readConversation'];
-  readHooks: HookInputParts['readHooks'];
+  readConversation: TranscriptCheckDeps['readConversation'];
+  readHooks: HookInputDeps['readHooks'];
   /** Reads what an MCP server said when its start failed. */
   readServer: ReadServer;
 }
@@ -97,31 +97,31 @@ export interface ExecutorTarget {
   launch: LaunchRecord;
   process: AgentProcess;
   channel: Channel;
-  place: ExecutorPlace;
+  place: ExecutorLocation;
 }
 
 /** How long a line that is being written may take when the executor ends. */
 const LAST_LINE_MS = 1_000;
 
-export function createSessionExecutor(target: ExecutorTarget, executorParts: ExecutorParts): SessionExecutor {
+export function createSessionExecutor(target: ExecutorTarget, executorDeps: ExecutorDeps): SessionExecutor {
   const { launch, process, channel, place } = target;
   const { stageId, id: launchId } = launch;
-  const log = executorParts.log.child({ stageId, launchId });
-  const parts = { ...executorParts, log };
-  const { store, edges } = parts;
+  const log = executorDeps.log.child({ stageId, launchId });
+  const deps = { ...executorDeps, log };
+  const { store, platform } = deps;
   const detaching = new AbortController();
   const storing = { store, log, signal: detaching.signal };
   const writer = createOutboxWriter({
     store,
-    edges,
+    platform,
     channel,
     launchId,
-    mayWrite: parts.mayWrite,
+    mayWrite: deps.mayWrite,
     beforeMessage: (row) => {
-      const placed = parts.misplacement(stageId)?.then(requirePlace);
-      const keep = () => parts.keepBefore(row, detaching.signal);
+      const placed = deps.misplacement(stageId)?.then(requireConversation);
+      const save = () => deps.snapshotBefore(row, detaching.signal);
       // If Callboard stops meanwhile, it stays for the next start.
-      return (placed === undefined ? keep() : placed.then(keep))?.then(() => detaching.signal.throwIfAborted());
+      return (placed === undefined ? save() : placed.then(save))?.then(() => detaching.signal.throwIfAborted());
     },
     onGone: () => log.info('the process no longer reads'),
     onError: (error) =>
@@ -132,31 +132,31 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
     signal: AbortSignal,
     row: { reason?: string | undefined },
     sync?: CommitOptions,
-  ) => sendRequest({ store, edges, launch, writer, peer }, { fields, ...row }, signal, sync);
+  ) => sendRequest({ store, platform, launch, writer, peer }, { fields, ...row }, signal, sync);
   const output = createOutputHandler({
     launch,
     storing,
-    edges,
+    platform,
     writer,
-    hints: parts,
-    context: eventContext(target, parts),
+    hints: deps,
+    context: eventContext(target, deps),
     ...place,
-    lowPriorityWork: parts.lowPriorityWork,
+    lowPriorityWork: deps.lowPriorityWork,
     request: (fields, signal) => send(fields, signal, {}, { sync: 'later' }), // losing a question does no harm
   });
   const peer = createProtocolPeer(channel, { onLines: output.onLines });
-  const unlisten = [store.onGiven(launchId, writer.take), parts.outboxBell.listen(stageId, writer.nudge)];
+  const unlisten = [store.onGiven(launchId, writer.take), deps.outboxSignal.listen(stageId, writer.schedule)];
   const read = peer.closed.catch(reportUnreadable);
   read.catch((error: unknown) => log.error({ err: error }, 'storing that the spool is unreadable failed'));
-  writer.nudge();
+  writer.schedule();
 
   /** Claude Code runs commands by the path of its folder, whatever stands there. @throws OperationalError `worktree_replaced` */
-  async function requirePlace(words: string | null): Promise<void> {
-    if (words === null) return;
-    const why = { message: words, code: 'worktree-replaced' } as const;
+  async function requireConversation(text: string | null): Promise<void> {
+    if (text === null) return;
+    const why = { message: text, code: 'worktree-replaced' } as const;
     await retryUntilStored(storing, (tx) => takeBackUnwritten(tx, launch, why));
-    parts.onMisplaced(stageId, words);
-    throw new OperationalError('worktree_replaced', words);
+    deps.onMisplaced(stageId, text);
+    throw new OperationalError('worktree_replaced', text);
   }
 
   async function reportUnreadable(error: unknown): Promise<void> {
@@ -164,7 +164,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
     log.error({ err: error }, 'reading the spool failed');
     const notice = { level: 'error', code: 'output-lost', text: unreadableText(error, place.isOfEarlierBoot) } as const;
     await retryUntilStored(storing, (tx) => changeSession(tx, stageId, (change) => addNotice(change, tx.now, notice)));
-    if (!output.isFinishing()) parts.onUnreadable(stageId);
+    if (!output.isFinishing()) deps.onUnreadable(stageId);
   }
 
   async function release(): Promise<void> {
@@ -206,7 +206,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
 
 const isMisplaced = (error: unknown): boolean => error instanceof AppError && error.code === 'worktree_replaced';
 
-function eventContext({ launch, place }: ExecutorTarget, { onAlarm }: ExecutorParts) {
+function eventContext({ launch, place }: ExecutorTarget, { onAlarm }: ExecutorDeps) {
   const { stageId, id: launchId, settings } = launch;
   const { worktree, mayHooksAllow, isOfEarlierBoot } = place;
   const { isSandboxed: isOn, autoAllows, sessionMessages: mayPeersWrite } = settings;
@@ -223,22 +223,22 @@ function eventContext({ launch, place }: ExecutorTarget, { onAlarm }: ExecutorPa
   };
 }
 
-interface RequestParts {
+interface RequestDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   launch: LaunchRecord;
   writer: OutboxWriter;
   peer: ProtocolPeer;
 }
 
 async function sendRequest(
-  { store, edges, launch, writer, peer }: RequestParts,
+  { store, platform, launch, writer, peer }: RequestDeps,
   { fields, reason }: { fields: ControlFields; reason?: string | undefined },
   signal: AbortSignal,
   options?: CommitOptions,
 ): Promise<Record<string, unknown>> {
   const { stageId, id: launchId } = launch;
-  const wireId = edges.newWireId();
+  const wireId = platform.newWireId();
   const reply = peer.reply(wireId, signal);
   reply.catch(() => undefined); // awaited below, unless storing the row fails first
   await store.transact(async (tx) => {

@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { LowPriorityTask } from '../watch/low-priority-work.ts';
 
-export interface TranscriptCheckParts {
+export interface TranscriptCheckDeps {
   store: Store;
   log: Logger;
   stageId: StageId;
@@ -22,13 +22,13 @@ const AGAIN_MS = [10_000, 20_000] as const;
 /** A check does not wait for the end of a long next turn. */
 const LATEST_MS = 10_000;
 /** Entries of a turn before the newest ones are not compared. */
-const LOOK_BACK = 200;
+const LOOKBACK = 200;
 
 /**
  * Compares the transcript of each turn that succeeded with Claude Code's own record, after the turn. It detects only clumsy
  * forgeries, because whoever can write the one file can write the other.
  */
-export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(): void } {
+export function createTranscriptCheck(parts: TranscriptCheckDeps): { turnEnded(): void } {
   const { store, log, stageId, signal } = parts;
   let conversation: string | null = null;
 
@@ -46,16 +46,16 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
 
   async function compareTurn(sessionId: string, transcriptLength: number): Promise<void> {
     const before = transcriptLength + 1;
-    const turn = newestTurn(await store.read.transcript.page(stageId, { after: undefined, before, limit: LOOK_BACK }));
+    const turn = newestTurn(await store.read.transcript.page(stageId, { after: undefined, before, limit: LOOKBACK }));
     if (await isOfCommand(turn.flatMap((entry) => (entry.kind === 'user' ? (entry.messageId ?? []) : [])))) return;
     const isForged = async () => {
       const tail = await parts.readConversation(sessionId);
       return tail !== null && firstForged(turn, tail) !== null;
     };
-    if (await isForged()) lookAgain(isForged).catch(noted);
+    if (await isForged()) checkAgain(isForged).catch(noted);
   }
 
-  async function lookAgain(isForged: () => Promise<boolean>): Promise<void> {
+  async function checkAgain(isForged: () => Promise<boolean>): Promise<void> {
     for (const delay of AGAIN_MS) {
       await sleep(delay, undefined, { signal, ref: false });
       if (!(await isForged())) return;

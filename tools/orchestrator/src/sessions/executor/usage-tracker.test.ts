@@ -5,14 +5,14 @@ import type { LowPriorityTask } from '../watch/low-priority-work.ts';
 import { createUsageTracker } from './usage-tracker.ts';
 
 it('requests the context usage after a turn, once the session is quiet, and stores the reply', async () => {
-  const { store, edges, stageId, tell, record } = await busyTestSession();
+  const { store, platform, stageId, emit, record } = await busyTestSession();
   const asked: string[] = [];
   const waiting: LowPriorityTask[] = [];
   const figures = createUsageTracker({
     store,
     log: silent,
     stageId,
-    uptimeMs: edges.uptimeMs,
+    uptimeMs: platform.uptimeMs,
     everyMs: 10_000,
     request: async ({ subtype }) => {
       asked.push(subtype);
@@ -20,7 +20,7 @@ it('requests the context usage after a turn, once the session is quiet, and stor
     },
     whenQuiet: (_, work) => waiting.push(work),
   });
-  await tell(turnEnded());
+  await emit(turnEnded());
   figures.worked(); // a request is due in the turn, and dropped when the turn ends
   figures.turnEnded();
   expect([asked, waiting.length]).toEqual([[], 1]);

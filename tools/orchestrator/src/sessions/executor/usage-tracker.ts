@@ -15,7 +15,7 @@ export interface UsageTracker {
   stop(): void;
 }
 
-export interface UsageTrackerParts {
+export interface UsageTrackerDeps {
   store: Store;
   log: Logger;
   stageId: StageId;
@@ -40,28 +40,28 @@ export function createUsageTracker({
   request,
   whenQuiet,
   everyMs,
-}: UsageTrackerParts): UsageTracker {
+}: UsageTrackerDeps): UsageTracker {
   let timer: NodeJS.Timeout | undefined;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
 
   function stop(): void {
     clearTimeout(timer);
     timer = undefined;
   }
 
-  function lookIn(ms: number): void {
+  function checkIn(ms: number): void {
     timer = setTimeout(() => {
       timer = undefined;
-      lookedAt = uptimeMs();
+      checkedAt = uptimeMs();
       // A missing or unexpected reply changes nothing.
-      lookAtTurn().catch((error: unknown) =>
+      inspectTurn().catch((error: unknown) =>
         log.info({ reason: messageOf(error) }, 'requesting the usage of a session failed'),
       );
     }, ms).unref();
   }
 
   /** The CLI takes a while to count (18 ms, seen), and reads no messages meanwhile. */
-  async function lookAtContext(signal?: AbortSignal): Promise<void> {
+  async function inspectContext(signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(REPLY_MS);
     const limit = signal === undefined ? late : AbortSignal.any([signal, late]);
     const { response } = ContextUsageReply.parse(
@@ -78,7 +78,7 @@ export function createUsageTracker({
   }
 
   /** `get_session_cost` counts locally; `get_usage` may ask the API for rate limits, so it is not asked in a turn. */
-  async function lookAtTurn(): Promise<void> {
+  async function inspectTurn(): Promise<void> {
     const reply = await request({ subtype: 'get_session_cost' }, AbortSignal.timeout(REPLY_MS));
     const counted = SessionCostReply.safeParse(reply).data?.response.text;
     await store.transact(
@@ -92,16 +92,16 @@ export function createUsageTracker({
         }),
       { sync: 'later' },
     );
-    await lookAtContext();
+    await inspectContext();
   }
 
   return {
     worked() {
-      if (timer === undefined) lookIn(Math.max(WORK_PAUSE_MS, lookedAt + everyMs - uptimeMs()));
+      if (timer === undefined) checkIn(Math.max(WORK_PAUSE_MS, checkedAt + everyMs - uptimeMs()));
     },
     turnEnded() {
       stop();
-      whenQuiet('context', lookAtContext);
+      whenQuiet('context', inspectContext);
     },
     stop,
   };

@@ -4,7 +4,7 @@ import type { ToolInput } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import type { Ask } from '../../agent/agent-event.ts';
-import { lookAtFiles } from './written-files.ts';
+import { inspectFiles } from './written-files.ts';
 
 const ask = (toolName: string, input: ToolInput): Ask => ({
   toolName,
@@ -20,9 +20,9 @@ const ask = (toolName: string, input: ToolInput): Ask => ({
   leavesSandbox: null,
 });
 
-async function look(asked: Ask, worktree: string | null): Promise<boolean | undefined> {
+async function check(asked: Ask, worktree: string | null): Promise<boolean | undefined> {
   const event = { type: 'asked', requestId: 'r1', kind: 'approval', ask: asked } as const;
-  const [line] = await lookAtFiles([{ events: [event], end: 7 }], worktree);
+  const [line] = await inspectFiles([{ events: [event], end: 7 }], worktree);
   expect(line?.end).toBe(7);
   const [seen] = line?.events ?? [];
   return seen?.type === 'asked' ? seen.ask.fileExists : undefined;
@@ -33,13 +33,13 @@ it('tells a new file from one that is replaced, and says nothing of what it cann
   await writeFile(join(folder, 'old.txt'), 'old');
   await mkdir(join(folder, 'src'));
   const write = (path: unknown) => ask('Write', { file_path: path, content: 'new' });
-  expect(await look(write(join(folder, 'old.txt')), null)).toBe(true);
-  expect(await look(write(join(folder, 'src', 'new.txt')), null)).toBe(false);
-  expect(await look(write(join(folder, 'none', 'new.txt')), null)).toBe(false);
-  expect(await look(write('old.txt'), folder)).toBe(true);
-  expect(await look(write('old.txt'), null)).toBeUndefined();
-  expect(await look(write(join(folder, 'old.txt', 'below.txt')), null)).toBeUndefined();
-  expect(await look(write(`${folder}/with\0null`), null)).toBeUndefined();
-  expect(await look(write(7), folder)).toBeUndefined();
-  expect(await look(ask('Edit', { file_path: join(folder, 'old.txt') }), folder)).toBeUndefined();
+  expect(await check(write(join(folder, 'old.txt')), null)).toBe(true);
+  expect(await check(write(join(folder, 'src', 'new.txt')), null)).toBe(false);
+  expect(await check(write(join(folder, 'none', 'new.txt')), null)).toBe(false);
+  expect(await check(write('old.txt'), folder)).toBe(true);
+  expect(await check(write('old.txt'), null)).toBeUndefined();
+  expect(await check(write(join(folder, 'old.txt', 'below.txt')), null)).toBeUndefined();
+  expect(await check(write(`${folder}/with\0null`), null)).toBeUndefined();
+  expect(await check(write(7), folder)).toBeUndefined();
+  expect(await check(ask('Edit', { file_path: join(folder, 'old.txt') }), folder)).toBeUndefined();
 });

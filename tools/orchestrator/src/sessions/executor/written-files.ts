@@ -16,7 +16,7 @@ export const asksToWrite = (lines: readonly LastingLine[]): boolean => lines.som
  * Looks whether the file of each `Write` that is asked for exists, before the request is stored: later nobody could tell what a
  * person was shown. A request whose file cannot be looked at in time says nothing about it.
  */
-export async function lookAtFiles(lines: readonly LastingLine[], worktree: string | null): Promise<LastingLine[]> {
+export async function inspectFiles(lines: readonly LastingLine[], worktree: string | null): Promise<LastingLine[]> {
   return Promise.all(
     lines.map(async (line) => {
       if (!line.events.some(isWrite)) return line;

@@ -4,54 +4,54 @@ import { conversationBytes } from '../../claude/conversation-damage.ts';
 import { conversationTail, hooksInConversation, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
-import { mcpWords } from '../../claude/mcp-words.ts';
+import { mcpText } from '../../claude/mcp-words.ts';
 import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
-import { createSessionExecutor, type ExecutorParts } from '../executor/session-executor.ts';
-import { type RunningLaunch, type RunningParts, watchLaunch } from './running-launch.ts';
+import { createSessionExecutor, type ExecutorDeps } from '../executor/session-executor.ts';
+import { type RunningDeps, type RunningLaunch, watchLaunch } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
-export interface AttachParts extends ExecutorParts {
+export interface AttachDeps extends ExecutorDeps {
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;
-  /** As `RunningParts.onEnded`. */
+  /** As `RunningDeps.onEnded`. */
   onEnded: (launch: LaunchRecord) => void;
-  onSurvivors?: RunningParts['onSurvivors'];
-  /** As `RunningParts.onGone`. */
+  onSurvivors?: RunningDeps['onSurvivors'];
+  /** As `RunningDeps.onGone`. */
   onGone: (launch: LaunchRecord) => Promise<void>;
 }
 
 /** Opens the channel to a launch's process (or only the spool, if the process is gone), and watches it until everything is settled. */
 export async function attachLaunch(
-  parts: AttachParts,
+  deps: AttachDeps,
   launchId: LaunchId,
   process: AgentProcess,
   open: typeof openStdioChannel = openStdioChannel,
 ): Promise<RunningLaunch> {
-  const { store, edges, log, env, graces } = parts;
+  const { store, platform, log, env, graces } = deps;
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
   const stage = await store.read.stages.find(launch.stageId);
   // A living process is of this boot.
-  const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
+  const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await platform.bootId());
   const worktree = stage?.worktree?.path ?? null;
   const place = {
     isOfEarlierBoot,
     worktree,
     readServer: async (server: { conversationId: string; name: string }) =>
-      worktree === null ? null : mcpWords(env, { worktree, ...server }),
+      worktree === null ? null : mcpText(env, { worktree, ...server }),
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
     readHooks: (conversationId: string) => hooksInConversation(env, conversationId),
   };
-  const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, parts);
+  const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, deps);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
     messagesInConversation(env, conversationId, messageIds);
   const sizeOfConversation = (conversationId: string) => conversationBytes(env, conversationId);
   const wasWatched = open === openStdioChannel;
-  const [onEnded, onGone] = [() => parts.onEnded(launch), () => parts.onGone(launch)];
+  const [onEnded, onGone] = [() => deps.onEnded(launch), () => deps.onGone(launch)];
   return watchLaunch(executor, {
     store,
     log,
@@ -61,7 +61,7 @@ export async function attachLaunch(
     findMessages,
     sizeOfConversation,
     onEnded,
-    onSurvivors: parts.onSurvivors,
+    onSurvivors: deps.onSurvivors,
     onGone,
   });
 }

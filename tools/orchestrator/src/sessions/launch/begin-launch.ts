@@ -17,7 +17,7 @@ import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
 import { newSession } from '../../domain/new-session.ts';
 import { noteFirstPhase } from '../../domain/pipeline.ts';
 import { addNotice, type SessionChange } from '../../domain/session-change.ts';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { type MessageRow, textMessage } from '../../store/records.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Tx } from '../../store/store.ts';
@@ -39,8 +39,8 @@ export interface BegunLaunch {
   withoutFetch?: boolean;
 }
 
-export interface BeginParts {
-  edges: Edges;
+export interface BeginDeps {
+  platform: Platform;
   dataDir: string;
   /** Left out where one machine has everything. */
   claims?: Claims | undefined;
@@ -70,7 +70,7 @@ export interface LaunchRequest {
  */
 export async function beginLaunch(
   tx: Tx,
-  { edges, dataDir, claims }: BeginParts,
+  { platform, dataDir, claims }: BeginDeps,
   { stageId, actor, message, beyondBudget = false }: LaunchRequest,
 ): Promise<BegunLaunch> {
   const wanted = await requireStage(tx, stageId);
@@ -78,10 +78,10 @@ export async function beginLaunch(
   await requireStartable(tx, wanted, found);
   const taken = await takeOver(tx, wanted, claims?.here ?? null);
   const stage = claims === undefined ? taken.stage : await claims.claim(tx, taken.stage);
-  const launchId = LaunchId.parse(edges.newId());
+  const launchId = LaunchId.parse(platform.newId());
   const folder = join(dataDir, 'sessions', stageId, launchId);
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });
-  const initializeId = edges.newWireId();
+  const initializeId = platform.newWireId();
   const ask = (subtype: string, wireId: string) => {
     const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
     return tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype } } });
@@ -94,7 +94,7 @@ export async function beginLaunch(
   const isNew = before.sessionId === null;
   const costCounted = isNew ? 0 : before.costCounted;
   const tokensCounted = isNew ? 0 : before.tokensCounted;
-  if (costCounted === null) await ask('get_usage', edges.newWireId());
+  if (costCounted === null) await ask('get_usage', platform.newWireId());
   const startedAt = found?.startedAt ?? tx.now;
   const change: SessionChange = {
     before,
@@ -113,12 +113,12 @@ export async function beginLaunch(
   };
   if (found === null) noteFork(change, tx.now, stage);
   const isMoved = taken.isElsewhere && found !== null;
-  if (isMoved) await tellElsewhere(tx, edges, change, { stage, actor, message });
+  if (isMoved) await notifyElsewhere(tx, platform, change, { stage, actor, message });
   else if (await repeatLostMessages(tx, change)) {
     // One at a time: the CLI would fold the next message into the repeated turn.
     const next = message ?? (await tx.outbox.queueOf(stageId))[0];
     if (next !== undefined) await makeUrgent(tx, change, next);
-  } else if (message === undefined) await giveWork(tx, edges, change, { stage, actor, isFirst: found === null });
+  } else if (message === undefined) await giveWork(tx, platform, change, { stage, actor, isFirst: found === null });
   else await deliver(tx, change, message);
   await stopAwaitingRoom(tx, stageId);
   await saveChange(tx, change);
@@ -131,7 +131,7 @@ export async function beginLaunch(
     permissionMode: mode,
     model: stage.model,
     effort,
-    conversation: sessionId === null ? { ...forkOf, start: edges.newWireId() } : { resume: sessionId },
+    conversation: sessionId === null ? { ...forkOf, start: platform.newWireId() } : { resume: sessionId },
     rules: await tx.rules.listFor(stage.projectId, stageId, tx.now),
   };
 }
@@ -140,21 +140,21 @@ export async function beginLaunch(
 const NEW_CONVERSATION = { sessionId: null, forkOf: null, promptBlocked: null, contextUsage: null, changes: null };
 
 /** Gives a new conversation what it has to know, ahead of the queue. */
-async function tellElsewhere(
+async function notifyElsewhere(
   tx: Tx,
-  edges: Edges,
+  platform: Platform,
   change: SessionChange,
   { stage, actor, message }: { stage: Stage; actor: string | null; message: MessageRow | undefined },
 ): Promise<void> {
   const page = await tx.transcript.page(stage.id, { after: undefined, before: undefined, limit: 200 });
   const said = page.flatMap((entry) => (entry.kind === 'text' && entry.parentToolUseId === null ? [entry.text] : []));
-  const wireId = edges.newWireId();
+  const wireId = platform.newWireId();
   const row = { id: tx.newId(), stageId: stage.id, launchId: null, wireId, actor, createdAt: tx.now };
   await tx.outbox.insert({ ...row, body: textMessage(continueElsewhere(stage, said)) });
-  const told = await tx.outbox.findQueued(stage.id, MessageId.parse(wireId));
-  if (told === null) throw new Error(`the first message of ${stage.id} is gone`);
+  const reported = await tx.outbox.findQueued(stage.id, MessageId.parse(wireId));
+  if (reported === null) throw new Error(`the first message of ${stage.id} is gone`);
   if (message !== undefined) await makeUrgent(tx, change, message);
-  await deliver(tx, change, told);
+  await deliver(tx, change, reported);
 }
 
 /** Messages that waited for room on the disk are now in the queue of a running session, so they must not resume it again. */
@@ -181,7 +181,7 @@ async function repeatLostMessages(tx: Tx, change: SessionChange): Promise<boolea
 
 async function giveWork(
   tx: Tx,
-  edges: Edges,
+  platform: Platform,
   change: SessionChange,
   { stage, actor, isFirst }: { stage: Stage; actor: string | null; isFirst: boolean },
 ): Promise<void> {
@@ -190,7 +190,7 @@ async function giveWork(
     const wasCutOff = change.record.lastTurn !== null && change.record.lastTurn.outcome !== 'succeeded';
     if (!isFirst && !wasCutOff) return; // it comes up idle, ready for a message
     const id = tx.newId();
-    const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
+    const row = { id, stageId: stage.id, launchId: null, wireId: platform.newWireId(), actor, createdAt: tx.now };
     if (isFirst) await noteFirstPhase(tx, stage);
     await tx.outbox.insert({ ...row, body: isFirst ? await firstMessage(tx, stage) : textMessage(CONTINUE_MESSAGE) });
   }

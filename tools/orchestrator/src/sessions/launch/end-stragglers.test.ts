@@ -9,10 +9,10 @@ import { endStragglers } from '../../claude/processes/end-processes.ts';
 import { LAUNCH_MARKER } from '../../claude/processes/marked-processes.ts';
 import { dataDirLayout } from '../../data-dir.ts';
 import { endAllSessions } from '../../end-all-sessions.ts';
-import { nodeEdges } from '../../lib/edges.ts';
+import { nodePlatform } from '../../lib/edges.ts';
 import { reAttachLaunches } from './re-attach-launches.ts';
 
-const newLaunchId = () => LaunchId.parse(nodeEdges.newId());
+const newLaunchId = () => LaunchId.parse(nodePlatform.newId());
 
 /** A process that a launch started in a worktree; it ends with its test. */
 async function marked(id: LaunchId, cwd: string) {

@@ -6,34 +6,34 @@ import type { LaunchEnd } from '../../domain/end-launch.ts';
 import { requireNotInTerminal } from '../../domain/terminal.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
-import type { RetryParts } from '../../store/retry-until-stored.ts';
+import type { RetryDeps } from '../../store/retry-until-stored.ts';
 import type { Store } from '../../store/store.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
-import type { ExecutorParts } from '../executor/session-executor.ts';
+import type { ExecutorDeps } from '../executor/session-executor.ts';
 import { recoverLostOutput } from '../recover-lost-output.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { cleanUpSandbox } from './launch-sandbox.ts';
 import type { Launcher } from './launcher.ts';
-import type { RunningLaunch, RunningParts } from './running-launch.ts';
+import type { RunningDeps, RunningLaunch } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
 /** The dependencies that all executors of launches share; the registry handles the rest of their callbacks. */
-export type SharedExecutorParts = Omit<
-  ExecutorParts,
+export type SharedExecutorDeps = Omit<
+  ExecutorDeps,
   'onAlarm' | 'onCutOff' | 'onMisplaced' | 'onUnreadable' | 'onVersion'
 >;
 
-export interface LaunchRegistryParts extends SharedExecutorParts {
+export interface LaunchRegistryDeps extends SharedExecutorDeps {
   /** Its signal aborts when Callboard stops. */
-  storing: RetryParts;
+  storing: RetryDeps;
   worktrees: Pick<Worktrees, 'clearSandbox'>;
   dataDir: string;
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;
   /** As `Survivors.add`. */
-  onSurvivors?: RunningParts['onSurvivors'];
-  /** As `ExecutorParts.onVersion`. */
+  onSurvivors?: RunningDeps['onSurvivors'];
+  /** As `ExecutorDeps.onVersion`. */
   onVersion: (version: string) => void;
   /** Called when the end of a launch is stored and settled. */
   onEnd: (how: LaunchEnd['kind']) => void;
@@ -58,8 +58,8 @@ export const ALARMED = 'Stopped by Callboard: the session has an open security a
 const UNREADABLE =
   'Ended by Callboard because the output of Claude Code can no longer be read. A message resumes the session.';
 
-export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry {
-  const { edges, log, storing } = parts;
+export function createLaunchRegistry(deps: LaunchRegistryDeps): LaunchRegistry {
+  const { platform, log, storing } = deps;
   const running = new Map<StageId, RunningLaunch>();
 
   function forget({ id, stageId }: LaunchRecord): void {
@@ -73,10 +73,10 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
   }
 
-  function refuse(stageId: StageId, words: string): void {
+  function refuse(stageId: StageId, text: string): void {
     running
       .get(stageId)
-      ?.refuse(words, 'worktree-replaced')
+      ?.refuse(text, 'worktree-replaced')
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
   }
 
@@ -84,7 +84,7 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
 
   function resync(stageId: StageId): void {
     const launch = running.get(stageId);
-    if (launch !== undefined) void recoverLostOutput(launch.executor, { ...storing, edges }, null);
+    if (launch !== undefined) void recoverLostOutput(launch.executor, { ...storing, platform }, null);
   }
 
   async function attach(
@@ -93,20 +93,20 @@ export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry
     open?: typeof openStdioChannel,
   ): Promise<RunningLaunch> {
     const callbacks = {
-      onVersion: parts.onVersion,
+      onVersion: deps.onVersion,
       onAlarm: stopAlarmed,
       onCutOff: resync,
       onMisplaced: refuse,
       onUnreadable: (stageId: StageId) => stop(stageId, UNREADABLE),
       // Whoever sees the end may act on it at once, while processes that the launch left behind are still being ended.
       onEnded: forget,
-      onGone: (launch: LaunchRecord) => cleanUpSandbox(parts, launch),
+      onGone: (launch: LaunchRecord) => cleanUpSandbox(deps, launch),
     };
-    const attached = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
+    const attached = await attachLaunch({ ...deps, ...callbacks }, launchId, process, open);
     const { launch } = attached.executor;
     running.set(launch.stageId, attached);
     attached.ended.then(
-      (end) => end !== null && parts.onEnd(end.kind),
+      (end) => end !== null && deps.onEnd(end.kind),
       () => forget(launch),
     );
     return attached;
@@ -133,13 +133,13 @@ export interface RunningLookup {
   require(stageId: StageId): Promise<RunningLaunch>;
 }
 
-export interface RunningLookupParts {
+export interface RunningLookupDeps {
   store: Pick<Store, 'read'>;
   registry: Pick<LaunchRegistry, 'find'>;
   launcher: Pick<Launcher, 'attached'>;
 }
 
-export function createRunningLookup({ store, registry, launcher }: RunningLookupParts): RunningLookup {
+export function createRunningLookup({ store, registry, launcher }: RunningLookupDeps): RunningLookup {
   async function find(stageId: StageId): Promise<RunningLaunch | undefined> {
     await launcher.attached(stageId);
     const launch = registry.find(stageId);

@@ -4,13 +4,13 @@ import { ProjectId, ProjectSettings } from '@callboard/contract';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { stageId } from '../../../test/support/test-store.ts';
-import { chooseSandbox, refusalOfSandbox, type SandboxWish } from './launch-sandbox.ts';
+import { chooseSandbox, refusalOfSandbox, type SandboxRequest } from './launch-sandbox.ts';
 
 const stageWith = (sandbox: boolean | null) => ({ id: stageId('STAGE-1'), sandbox });
 const WORKS = { state: 'works', why: null, how: null, isRefused: false } as const;
 const FAILS = { state: 'fails', why: 'socat is not installed.', how: 'Install it.', isRefused: false } as const;
 
-let wish: (settings: Partial<ProjectSettings>, more?: Partial<SandboxWish>) => SandboxWish;
+let wish: (settings: Partial<ProjectSettings>, more?: Partial<SandboxRequest>) => SandboxRequest;
 beforeEach(async () => {
   const folder = await temporaryFolder();
   const [dataDir, home, path] = [join(folder, 'data'), join(folder, 'home'), join(folder, 'shop')];

@@ -1,7 +1,7 @@
 import { realpath, rm } from 'node:fs/promises';
 import type { Isolation, Project, SandboxSupport, Stage } from '@callboard/contract';
 import { prepareSandboxEnvironment, sandboxScript } from '../../claude/sandbox/sandbox-environment.ts';
-import { type LaunchSandbox, mainBranchFiles, sandboxPlaces } from '../../claude/sandbox/sandbox-settings.ts';
+import { type LaunchSandbox, mainBranchFiles, sandboxPaths } from '../../claude/sandbox/sandbox-settings.ts';
 import { compareVersions } from '../../lib/versions.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,7 +17,7 @@ export interface SandboxChoice {
   isolation: Isolation;
 }
 
-export interface SandboxWish {
+export interface SandboxRequest {
   stage: Pick<Stage, 'id' | 'sandbox'>;
   project: Pick<Project, 'id' | 'path' | 'settings'>;
   worktree: string;
@@ -30,7 +30,7 @@ export interface SandboxWish {
 
 /** Decides by the settings of the stage and the project, and by what the machine supports. */
 export async function chooseSandbox(
-  wish: SandboxWish,
+  wish: SandboxRequest,
   support: () => Promise<SandboxSupport & { isRefused: boolean }>,
 ): Promise<SandboxChoice> {
   const { stage, project, version } = wish;
@@ -39,15 +39,15 @@ export async function chooseSandbox(
   if (stage.sandbox === null && settings.sandbox === null) return outside('undecided');
   if (stage.sandbox === null && settings.sandbox === false) return outside('off-for-project');
   if (version === null || compareVersions(version, OLDEST_WITH_SANDBOX) < 0) {
-    const words = `Callboard uses the sandbox of Claude Code ${OLDEST_WITH_SANDBOX} and later. This one is ${version ?? 'of an unknown version'}.`;
-    return outside('unavailable', words);
+    const text = `Callboard uses the sandbox of Claude Code ${OLDEST_WITH_SANDBOX} and later. This one is ${version ?? 'of an unknown version'}.`;
+    return outside('unavailable', text);
   }
   const found = await support();
   if (found.state !== 'works') return outside(found.isRefused ? 'refused-by-claude' : 'unavailable', found.why);
   const paths = [wish.dataDir, wish.worktree, project.path];
   const [dataDir, worktree, checkout] = await Promise.all(paths.map((path) => realpath(path)));
   if (dataDir === undefined || worktree === undefined || checkout === undefined) throw new Error('unreachable');
-  const places = await sandboxPlaces({ dataDir, checkout, env: wish.env });
+  const places = await sandboxPaths({ dataDir, checkout, env: wish.env });
   const own = await prepareSandboxEnvironment({
     dataDir,
     projectId: project.id,
@@ -70,13 +70,13 @@ const outside = (reason: Isolation['reason'], detail: string | null = null): San
 function isolationWith(sockets: readonly string[], excluded: readonly string[]): Isolation {
   const holes = [
     ...(excluded.length === 0 ? [] : [`Settings let these commands run outside the sandbox: ${excluded.join(', ')}.`]),
-    ...(sockets.length === 0 ? [] : [socketWords(sockets)]),
+    ...(sockets.length === 0 ? [] : [socketsText(sockets)]),
   ];
   if (holes.length === 0) return { level: 'prevented', reason: 'sandboxed', detail: null };
   return { level: 'noticed', reason: 'loosened', detail: holes.join(' ') };
 }
 
-const socketWords = (sockets: readonly string[]): string =>
+const socketsText = (sockets: readonly string[]): string =>
   process.platform === 'linux'
     ? `The project allows ${sockets.join(', ')}. On Linux Claude Code cannot tell sockets apart, so commands may connect to every Unix socket that they can see.`
     : `The project allows ${sockets.join(', ')}. Whatever listens there may act outside the sandbox.`;
@@ -87,7 +87,7 @@ const REFUSAL = /sandbox required but unavailable: (.*)/;
 /** Returns why Claude Code did not start in the sandbox; null if it ended for another reason. @param reason why the process ended, in words */
 export const refusalOfSandbox = (reason: string): string | null => REFUSAL.exec(reason)?.[1] ?? null;
 
-interface CleanUpParts {
+interface CleanUpDeps {
   store: Pick<Store, 'read'>;
   worktrees: Pick<Worktrees, 'clearSandbox'>;
   dataDir: string;
@@ -98,7 +98,7 @@ interface CleanUpParts {
  * checkout, unless the project has another one. @throws as `Worktrees.clearSandbox`
  */
 export async function cleanUpSandbox(
-  { store, worktrees, dataDir }: CleanUpParts,
+  { store, worktrees, dataDir }: CleanUpDeps,
   { id, stageId }: Pick<LaunchRecord, 'id' | 'stageId'>,
 ): Promise<void> {
   const { read } = store;

@@ -1,24 +1,24 @@
 import type { StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
-import { budgetBefore, budgetRefusal, withhold } from '../../domain/budgets.ts';
+import { budgetBefore, budgetRefusal, pauseTurn } from '../../domain/budgets.ts';
 import { changeSession, openChange } from '../../domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
-import { isStageOnHold, releaseStage } from '../../domain/holds.ts';
-import type { Edges } from '../../lib/edges.ts';
+import { isStagePaused, releaseStage } from '../../domain/holds.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { AppError, Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../../store/records.ts';
 import { retryUntilStored } from '../../store/retry-until-stored.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Tx } from '../../store/store.ts';
-import { type BeginParts, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
-import { type SpawnParts, spawnLaunch } from './spawn-launch.ts';
+import { type BeginDeps, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
+import { type SpawnDeps, spawnLaunch } from './spawn-launch.ts';
 
 /** The end reason of a launch that was begun and never spawned. Stored: `re-attach-launches.ts` counts launches by it. */
 export const BEGUN_AGAIN =
   'Callboard was ended while it was starting Claude Code. Nothing had run, so it is started again.';
 
-export interface LauncherParts extends SpawnParts {
-  edges: Edges;
+export interface LauncherDeps extends SpawnDeps {
+  platform: Platform;
   claims?: Claims | undefined;
 }
 
@@ -49,14 +49,14 @@ export interface Launcher {
   settled(): Promise<void>;
 }
 
-export function createLauncher(parts: LauncherParts): Launcher {
-  const { storing } = parts;
-  const begin: BeginParts = parts;
+export function createLauncher(deps: LauncherDeps): Launcher {
+  const { storing } = deps;
+  const begin: BeginDeps = deps;
   const { store, log } = storing;
-  const spawns = createSpawns(parts);
+  const spawns = createSpawns(deps);
 
   async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean> {
-    if (tx.diskPauseReason() !== null || (await isStageOnHold(tx, stageId))) {
+    if (tx.diskPauseReason() !== null || (await isStagePaused(tx, stageId))) {
       await changeSession(tx, stageId, async (change) => {
         await tx.outbox.setBody(message.id, { ...message.body, awaitsRoom: true });
         change.queueChanged = true;
@@ -66,7 +66,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const { record } = await openChange(tx, stageId);
     const budget = await budgetBefore(tx, record);
     if (budget !== null) {
-      await changeSession(tx, stageId, (change) => withhold(tx, change, message, budget));
+      await changeSession(tx, stageId, (change) => pauseTurn(tx, change, message, budget));
       return false;
     }
     await resumeIn(tx, { stageId, actor: message.actor, message });
@@ -86,7 +86,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
       const launched = Promise.withResolvers<void>();
       await store.transact(async (tx) => {
         if (actor !== null) await releaseStage(tx, stageId);
-        else if (await isStageOnHold(tx, stageId)) return launched.resolve(); // since the scheduler looked
+        else if (await isStagePaused(tx, stageId)) return launched.resolve(); // since the scheduler looked
         if (!beyondBudget) await requireBudget(tx, stageId);
         const begun = await beginLaunch(tx, begin, { stageId, actor, beyondBudget });
         tx.afterCommit(
@@ -125,8 +125,8 @@ async function requireBudget(tx: Tx, stageId: StageId): Promise<void> {
 }
 
 /** The launches that are being spawned. */
-function createSpawns(parts: LauncherParts) {
-  const { storing } = parts;
+function createSpawns(deps: LauncherDeps) {
+  const { storing } = deps;
   const running = new Set<Promise<unknown>>();
   const notAttached = new Map<StageId, Promise<void>>();
 
@@ -164,7 +164,7 @@ function createSpawns(parts: LauncherParts) {
         if (notAttached.get(stageId) === promise) notAttached.delete(stageId);
         resolve();
       };
-      const launched = spawnLaunch(parts, begun, { onSettingUp, onAttached }).catch(async (error: unknown) => {
+      const launched = spawnLaunch(deps, begun, { onSettingUp, onAttached }).catch(async (error: unknown) => {
         if (!storing.signal.aborted) await settleFailed(begun, error);
         throw error;
       });

@@ -30,7 +30,7 @@ export interface LeftoverProcesses {
   endMarkedOf(stageId: StageId): Promise<LeftProcess[]>;
 }
 
-export interface LeftoverParts {
+export interface LeftoverDeps {
   store: Store;
   graceMs: number;
   /** As `Survivors.add`. */
@@ -39,8 +39,8 @@ export interface LeftoverParts {
   end?: typeof endMarked;
 }
 
-export function createLeftoverProcesses(parts: LeftoverParts): LeftoverProcesses {
-  const { store, graceMs, onSurvivors, end = endMarked } = parts;
+export function createLeftoverProcesses(deps: LeftoverDeps): LeftoverProcesses {
+  const { store, graceMs, onSurvivors, end = endMarked } = deps;
 
   async function find(stageId: StageId): Promise<ProcessRow[]> {
     await requireStage(store.read, stageId);
@@ -104,11 +104,11 @@ const COMMAND_SHOWN = 300;
 async function describe(rows: readonly ProcessRow[]): Promise<LeftProcess[]> {
   const described = await Promise.all(
     rows.map(async (row) => {
-      const told = await describeProcess(row);
-      if (told === null) return null;
-      const isLong = told.command.length > COMMAND_SHOWN;
-      const command = isLong ? `${told.command.slice(0, COMMAND_SHOWN)}...` : told.command;
-      return { pid: row.pid, command, startedAt: told.at.toISOString() };
+      const reported = await describeProcess(row);
+      if (reported === null) return null;
+      const isLong = reported.command.length > COMMAND_SHOWN;
+      const command = isLong ? `${reported.command.slice(0, COMMAND_SHOWN)}...` : reported.command;
+      return { pid: row.pid, command, startedAt: reported.at.toISOString() };
     }),
   );
   return described.filter((one) => one !== null).toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
@@ -134,7 +134,7 @@ async function ofOthers(store: Store): Promise<Set<number>> {
   return new Set([...own, ...[...ofCommands.values()].flat()]);
 }
 
-export interface LeftoverWatchParts {
+export interface LeftoverWatchDeps {
   store: Store;
   log: Logger;
   executor: Pick<SessionExecutor, 'launch' | 'process' | 'lastHeard' | 'onHeard'>;
@@ -154,9 +154,9 @@ const ACTIVE_AFTER_TURN_MS = 2_000;
 export const mayStartSomething = ({ silentMs, isTurnOver }: ReturnType<SessionExecutor['lastHeard']>): boolean =>
   silentMs < (isTurnOver ? ACTIVE_AFTER_TURN_MS : ACTIVE_MS);
 
-export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): LeftoverWatch {
+export function watchLeftovers({ store, log, executor }: LeftoverWatchDeps): LeftoverWatch {
   const { launch, process, lastHeard } = executor;
-  const keep = (known: readonly ProcessIdentity[]) =>
+  const save = (known: readonly ProcessIdentity[]) =>
     store.transact((tx) => tx.launches.setLeftovers(launch.id, known), { sync: 'later' });
   const watch = watchShells({
     process: process.identity,
@@ -164,7 +164,7 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
     known: launch.leftovers,
     onLeft: (known) => {
       // For a restart of Callboard; the end of the process stores it again.
-      keep(known).catch((error: unknown) => log.warn({ err: error }, 'storing processes left by a command failed'));
+      save(known).catch((error: unknown) => log.warn({ err: error }, 'storing processes left by a command failed'));
     },
   });
   const unlisten = executor.onHeard(watch.wake);
@@ -193,7 +193,7 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
 }
 
 async function report(
-  { store, log, executor }: LeftoverWatchParts,
+  { store, log, executor }: LeftoverWatchDeps,
   found: readonly ProcessRow[],
   signal: AbortSignal,
 ): Promise<void> {

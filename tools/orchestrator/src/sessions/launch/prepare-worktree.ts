@@ -11,14 +11,14 @@ import type { PushedWork } from '../../worktrees/publishing.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 
 /** Where a launch works, and what it may use from settings files. */
-export interface LaunchPlace {
+export interface LaunchLocation {
   stage: Stage;
   project: Project;
   cwd: string;
   trust: LaunchTrust;
 }
 
-export interface PrepareParts {
+export interface PrepareDeps {
   store: Store;
   worktrees: Worktrees;
   trust: Pick<Trust, 'forLaunch'>;
@@ -28,15 +28,15 @@ export interface PrepareParts {
 
 /** Creates or finds the worktree of a stage, and stores it in the stage. @throws OperationalError `worktree_failed`, `fetch_failed`; Rejection `settings_invalid` */
 export async function prepareWorktree(
-  { store, worktrees, trust, baseOf }: PrepareParts,
+  { store, worktrees, trust, baseOf }: PrepareDeps,
   { stageId, withoutFetch = false }: { stageId: StageId; withoutFetch?: boolean },
-): Promise<LaunchPlace> {
+): Promise<LaunchLocation> {
   const stage = await store.read.stages.find(stageId);
   const project = stage === null ? null : await store.read.projects.find(stage.projectId);
   if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
   await forgetLostSetUp(store, stage);
   const notices: string[] = [];
-  const tell = (notice: string) => notices.push(notice);
+  const notify = (notice: string) => notices.push(notice);
   const start = { base: stage.base, branch: stage.branch };
   const pushed = stage.worktree === null ? await pushedElsewhere(worktrees, project, stage) : null;
   if (pushed !== null) start.base = pushed.commit;
@@ -45,7 +45,7 @@ export async function prepareWorktree(
     const wish = await baseOf(stage);
     start.base = await worktrees.newestBase(project, { ...wish, fetch: wish.fetch && !withoutFetch });
   }
-  const made = await worktrees.ensure(project, stageId, stage.worktree, { start, tell });
+  const made = await worktrees.ensure(project, stageId, stage.worktree, { start, notify });
   const begunAt = pushed?.hasBase === true ? stage.lost?.worktree?.base : undefined;
   const worktree = begunAt === undefined ? made : { ...made, base: begunAt }; // all of the stage's work counts as its changes
   const isNew = stage.worktree === null;
@@ -76,7 +76,7 @@ async function pushedElsewhere(worktrees: Worktrees, project: Project, { lost }:
  * interruption: the files, then that they are there, then that nothing needs to keep them any more.
  */
 async function takeOrigin(
-  { store, worktrees }: Pick<PrepareParts, 'store' | 'worktrees'>,
+  { store, worktrees }: Pick<PrepareDeps, 'store' | 'worktrees'>,
   project: Project,
   stageId: StageId,
 ): Promise<void> {

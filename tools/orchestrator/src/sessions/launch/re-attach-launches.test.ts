@@ -3,23 +3,23 @@ import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import type { Adopted } from '../sessions.ts';
-import { type ReAttachParts, reAttachLaunches } from './re-attach-launches.ts';
+import { type ReAttachDeps, reAttachLaunches } from './re-attach-launches.ts';
 
 /** Launches with living processes: each has the process of the test. */
 async function withLaunches(count: number) {
-  const { store, edges, addStage } = await openTestStore();
+  const { store, platform, addStage } = await openTestStore();
   const identity = await selfIdentity();
   const ids: LaunchId[] = [];
   for (let n = 0; n < count; n++) {
     const stageId = await addStage();
-    const id = LaunchId.parse(edges.newId());
+    const id = LaunchId.parse(platform.newId());
     await store.transact(async (tx) => {
       await tx.launches.insert({ id, stageId, folder: '/nowhere', createdAt: tx.now });
       await tx.launches.setLive(id, identity);
     });
     ids.push(id);
   }
-  const reAttach = async (adopt: ReAttachParts['sessions']['adopt']) => {
+  const reAttach = async (adopt: ReAttachDeps['sessions']['adopt']) => {
     const settle = () => Promise.reject(new Error('none has ended'));
     const sessions = { adopt, settle, beginAgain: settle };
     const reAttaching = await reAttachLaunches({ store, log: silent, signalGraceMs: 100, againMs: 5, sessions });
@@ -86,12 +86,12 @@ it('retries only failed launches until they are attached, and reports them meanw
     if (failing.has(id)) throw new Error('too many open files');
     return unchecked;
   });
-  expect(reAttaching.trouble()).toMatch(/^2 sessions could not be re-attached \(too many open files\)/);
-  const told: (string | null)[] = [];
-  reAttaching.onChange(() => told.push(reAttaching.trouble()));
+  expect(reAttaching.storageError()).toMatch(/^2 sessions could not be re-attached \(too many open files\)/);
+  const reported: (string | null)[] = [];
+  reAttaching.onChange(() => reported.push(reAttaching.storageError()));
   failing.delete(first);
-  await expect.poll(() => told).toEqual([expect.stringMatching(/^One session/)]);
+  await expect.poll(() => reported).toEqual([expect.stringMatching(/^One session/)]);
   failing.clear();
-  await expect.poll(() => told).toEqual([expect.stringMatching(/^One session/), null]);
+  await expect.poll(() => reported).toEqual([expect.stringMatching(/^One session/), null]);
   expect(tries.filter((id) => id === third)).toHaveLength(1);
 });

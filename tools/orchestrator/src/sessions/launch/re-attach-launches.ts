@@ -11,13 +11,13 @@ import { endLaunch } from '../../domain/end-launch.ts';
 import { forEachAtOnce } from '../../lib/at-once.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Adopted, Sessions } from '../sessions.ts';
 import { BEGUN_AGAIN } from './launcher.ts';
 
-export interface ReAttachParts {
+export interface ReAttachDeps {
   store: Store;
   sessions: Pick<Sessions, 'adopt' | 'settle' | 'beginAgain'>;
   log: Logger;
@@ -31,7 +31,7 @@ export interface ReAttachParts {
 /** Knows which launches are not re-attached yet, and retries them. */
 export interface ReAttaching {
   /** Why some launches could not be re-attached, for people at the board; null if all are. */
-  trouble(): string | null;
+  storageError(): string | null;
   /** Returns how to stop listening. */
   onChange(listener: () => void): () => void;
   /** Stops retrying; resolves when the running attempt has ended. */
@@ -54,8 +54,8 @@ const CHECK_MS = 1_000;
  * or takes long does not delay the others; failures (for lack of file descriptors, for example) are retried until they
  * succeed. The open requests of living processes are checked afterwards, a few at a time, so the store can serve others.
  */
-export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttaching> {
-  const { store, log, againMs } = parts;
+export async function reAttachLaunches(deps: ReAttachDeps): Promise<ReAttaching> {
+  const { store, log, againMs } = deps;
   const listeners = new Set<() => void>();
   let failed: readonly Failure[] = [];
 
@@ -64,7 +64,7 @@ export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttachin
     const failures: Failure[] = [];
     await forEachAtOnce(launches, AT_ONCE, async (launch) => {
       try {
-        const adopted = await reAttach(parts, launch);
+        const adopted = await reAttach(deps, launch);
         if (adopted !== null) checks.push(adopted);
       } catch (error) {
         log.error({ err: error, launchId: launch.id, stageId: launch.stageId }, 're-attaching a launch failed');
@@ -72,27 +72,27 @@ export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttachin
       }
     });
     void forEachAtOnce(checks, CHECKS_AT_ONCE, async ({ check }) => void (await settlesWithin(check(), CHECK_MS)));
-    const before = wordsFor(failed);
+    const before = textFor(failed);
     failed = failures;
-    if (wordsFor(failed) !== before) for (const listener of listeners) listener();
+    if (textFor(failed) !== before) for (const listener of listeners) listener();
   }
 
-  const again = createNudgedWorker(
+  const again = createCoalescingWorker(
     async () => {
       const ids = new Set(failed.map(({ launchId }) => launchId));
       await tryAll((await store.read.launches.listNotEnded()).filter(({ id }) => ids.has(id)));
     },
     (error) => log.error({ err: error }, 'retrying to re-attach failed'),
   );
-  const stragglers = endStragglers(store.read.launches, parts.signalGraceMs, parts.onSurvivors).catch(
-    (error: unknown) => log.warn({ err: error }, 'ending processes that sessions left behind failed'),
+  const stragglers = endStragglers(store.read.launches, deps.signalGraceMs, deps.onSurvivors).catch((error: unknown) =>
+    log.warn({ err: error }, 'ending processes that sessions left behind failed'),
   );
   await tryAll(await store.read.launches.listNotEnded());
   const timer = setInterval(() => {
-    if (failed.length > 0) again.nudge();
+    if (failed.length > 0) again.schedule();
   }, againMs).unref();
   return {
-    trouble: () => wordsFor(failed),
+    storageError: () => textFor(failed),
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -110,18 +110,18 @@ interface Failure {
   reason: string;
 }
 
-function wordsFor([first, ...others]: readonly Failure[]): string | null {
+function textFor([first, ...others]: readonly Failure[]): string | null {
   if (first === undefined) return null;
   const which = others.length === 0 ? 'One session' : `${others.length + 1} sessions`;
   return `${which} could not be re-attached (${first.reason}), so the board may show an old state. Callboard retries every few seconds; a process that is alive goes on meanwhile.`;
 }
 
 /** @returns null for a launch that has ended */
-async function reAttach(parts: ReAttachParts, launch: LaunchRecord): Promise<Adopted | null> {
-  const { store, sessions, log, signalGraceMs } = parts;
+async function reAttach(deps: ReAttachDeps, launch: LaunchRecord): Promise<Adopted | null> {
+  const { store, sessions, log, signalGraceMs } = deps;
   const identity = launch.process ?? (await findUnrecorded(launch));
   if (identity === null) {
-    await beginAgain(parts, launch);
+    await beginAgain(deps, launch);
     return null;
   }
   if (launch.process === null) await store.transact((tx) => tx.launches.setLive(launch.id, identity));
@@ -141,13 +141,13 @@ async function reAttach(parts: ReAttachParts, launch: LaunchRecord): Promise<Ado
 }
 
 /** How often in a row a start is repeated: a start that crashes Callboard must not do so forever. */
-const MOST_AGAIN = 10;
+const MAX_AGAIN = 10;
 
 /** Repeats a start: nothing has run, and whoever asked for it still wants it. */
-async function beginAgain({ store, sessions, log }: ReAttachParts, launch: LaunchRecord): Promise<void> {
+async function beginAgain({ store, sessions, log }: ReAttachDeps, launch: LaunchRecord): Promise<void> {
   const { id, stageId } = launch;
-  const before = (await store.read.launches.listOf(stageId)).filter((other) => other.id !== id).slice(-MOST_AGAIN);
-  const isTooOften = before.length === MOST_AGAIN && before.every(({ endReason }) => endReason === BEGUN_AGAIN);
+  const before = (await store.read.launches.listOf(stageId)).filter((other) => other.id !== id).slice(-MAX_AGAIN);
+  const isTooOften = before.length === MAX_AGAIN && before.every(({ endReason }) => endReason === BEGUN_AGAIN);
   let reason = 'Callboard was ended while it was starting Claude Code; nothing has run. Start the stage again.';
   try {
     if (!isTooOften) return await sessions.beginAgain(launch);

@@ -8,9 +8,9 @@ const DONE = '2026-01-02T03:04:05.678Z';
 
 async function setUp() {
   const test = await openTestStore();
-  const { store, edges } = test;
+  const { store, platform } = test;
   const start = (stageId: StageId) =>
-    store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, { stageId, actor: 'Ada' }));
+    store.transact((tx) => beginLaunch(tx, { platform, dataDir: '/data' }, { stageId, actor: 'Ada' }));
   return { ...test, start };
 }
 
@@ -60,7 +60,7 @@ it('starts a stage that has run before, whatever it depends on by now', async ()
 it('says that a stage waits at its gate, and what to do with one that is done', async () => {
   const phase = (name: string) => Phase.parse({ name, prompt: 'Do it', gate: 'human' });
   const atGate = await busyTestSession({ pipeline: [phase('Design'), phase('Build')] });
-  await atGate.tell(turnEnded());
+  await atGate.emit(turnEnded());
   await expect(atGate.begin()).rejects.toMatchObject({
     code: 'already_running',
     message: expect.stringContaining(

@@ -1,5 +1,5 @@
 import { isChecking, type Stage } from '@callboard/contract';
-import { requireNotGoingBack } from '../../domain/going-back.ts';
+import { requireNotRewinding } from '../../domain/going-back.ts';
 import { requireNoAlarm } from '../../domain/session-alarm.ts';
 import { requireNotInTerminal } from '../../domain/terminal.ts';
 import { Rejection } from '../../lib/errors.ts';
@@ -16,17 +16,17 @@ export async function requireStartable(tx: Tx, stage: Stage, session: SessionRec
     throw new Rejection('already_done', `${stage.id} is done. Reopen it, or send it a message.`);
   requireNoAlarm(session);
   requireNotInTerminal(session);
-  requireNotGoingBack(session);
+  requireNotRewinding(session);
   if (session !== null && isChecking(session))
     throw new Rejection('already_running', `A check of ${stage.id} is running. Stop it, or wait for its result.`);
   if (session !== null && session.launchId !== null)
-    throw new Rejection('already_running', whyNotAgain(stage, session));
+    throw new Rejection('already_running', notAgainReason(stage, session));
   if (session === null) await requireDependenciesDone(tx, stage);
   const diskPauseReason = tx.diskPauseReason();
   if (diskPauseReason !== null) throw new Rejection('disk_low', diskPauseReason);
 }
 
-function whyNotAgain({ id, pipeline }: Stage, { atGate, phaseIndex, state }: SessionRecord): string {
+function notAgainReason({ id, pipeline }: Stage, { atGate, phaseIndex, state }: SessionRecord): string {
   if (!atGate) return `${id} is already running (${state}).`;
   const finished = pipeline[phaseIndex];
   const next = pipeline[phaseIndex + 1];

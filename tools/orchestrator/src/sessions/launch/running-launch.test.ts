@@ -45,7 +45,7 @@ async function launchWith(failures: Error[]) {
   const failing = { ...store, read: withFields(store.read, { sessions: { ...store.read.sessions, find } }) };
   const findMessages = async () => new Set<string>();
   const ends = { onEnded: () => undefined, onGone: async () => undefined };
-  const parts = {
+  const deps = {
     store: failing,
     log: silent,
     graces: GRACES,
@@ -56,7 +56,7 @@ async function launchWith(failures: Error[]) {
     ...ends,
   };
   const record = () => store.read.sessions.find(stageId);
-  return { running: watchLaunch(executor, parts), child, record };
+  return { running: watchLaunch(executor, deps), child, record };
 }
 
 it('can be stopped after a stop that failed', async () => {

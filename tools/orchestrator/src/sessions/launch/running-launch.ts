@@ -14,7 +14,7 @@ import type { SessionExecutor } from '../executor/session-executor.ts';
 import { watchLeftovers } from './leftover-processes.ts';
 import { createLaunchStopper, type LaunchStopper, type StopGraces } from './stop-launch.ts';
 
-export interface RunningParts {
+export interface RunningDeps {
   store: Store;
   log: Logger;
   graces: StopGraces;
@@ -51,8 +51,8 @@ export interface RunningLaunch {
   readonly ended: Promise<LaunchEnd | null>;
 }
 
-export function watchLaunch(executor: SessionExecutor, parts: RunningParts): RunningLaunch {
-  const { store, log, graces } = parts;
+export function watchLaunch(executor: SessionExecutor, deps: RunningDeps): RunningLaunch {
+  const { store, log, graces } = deps;
   const { launch, process } = executor;
   const watching = new AbortController();
   const leftovers = watchLeftovers({ store, log, executor });
@@ -67,22 +67,22 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     // A shared store may be out of reach for a while, and nobody else settles the end.
     const { record, end, found, bytes } = await retryWhileStoreFails({ log, signal: watching.signal }, async () => {
       const record = await store.read.sessions.find(launch.stageId);
-      const end = await launchEnd(exit, record, executor, { parts, stopper, refusal });
+      const end = await launchEnd(exit, record, executor, { parts: deps, stopper, refusal });
       const bytes =
-        record?.sessionId == null ? null : await parts.sizeOfConversation(record.sessionId).catch(() => null);
-      return { record, end, found: await findInConversation(parts, record, launch), bytes };
+        record?.sessionId == null ? null : await deps.sizeOfConversation(record.sessionId).catch(() => null);
+      return { record, end, found: await findInConversation(deps, record, launch), bytes };
     });
     const settle = async (tx: Tx) => {
       await endLaunch(tx, launch, end, found);
       const sessionId = record?.sessionId ?? null;
       if (sessionId !== null && bytes !== null) await rememberRecord(tx, launch.stageId, { sessionId, bytes });
-      tx.afterCommit(parts.onEnded);
+      tx.afterCommit(deps.onEnded);
     };
     // The end and everything that was read from the spool must be on disk before the spool is deleted.
     await retryUntilStored({ store, log, signal: watching.signal }, settle, { sync: 'now' });
-    if (!(await endMarked([launch.id], graces.signalMs))) parts.onSurvivors?.([launch.id]);
+    if (!(await endMarked([launch.id], graces.signalMs))) deps.onSurvivors?.([launch.id]);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);
-    await parts
+    await deps
       .onGone()
       .catch((error: unknown) => log.warn({ err: error, stageId: launch.stageId }, 'cleaning up the sandbox failed'));
     await rm(launch.folder, { recursive: true, force: true });
@@ -117,7 +117,7 @@ async function launchEnd(
   exit: ProcessExit,
   record: SessionRecord | null,
   { launch }: SessionExecutor,
-  { parts, stopper, refusal }: { parts: RunningParts; stopper: LaunchStopper; refusal: TurnOutcome['code'] },
+  { parts, stopper, refusal }: { parts: RunningDeps; stopper: LaunchStopper; refusal: TurnOutcome['code'] },
 ): Promise<LaunchEnd> {
   const reason = await exitReason(exit, launch.folder, parts.isOfEarlierBoot);
   const stopReason = stopper.reasonIfStopped(exit);
@@ -136,7 +136,7 @@ async function launchEnd(
 
 /** If the conversation cannot be read, its messages are sent again, and the CLI drops those that it knows. */
 async function findInConversation(
-  { store, log, findMessages }: RunningParts,
+  { store, log, findMessages }: RunningDeps,
   record: SessionRecord | null,
   launch: LaunchRecord,
 ): Promise<FoundMessages> {
@@ -151,15 +151,15 @@ async function findInConversation(
   }
 }
 
-const LONGEST_ERROR = 2_000;
+const MAX_ERROR_LENGTH = 2_000;
 
 /** Returns how a process ended, in words for a person, with the end of its stderr: start-up refusals appear only there. */
 async function exitReason(exit: ProcessExit, folder: string, isOfEarlierBoot: boolean): Promise<string> {
   const files = launchFiles(folder);
-  const told = await readFile(files.endReason, 'utf8').catch(() => '');
-  if (told !== '') return told;
+  const reported = await readFile(files.endReason, 'utf8').catch(() => '');
+  if (reported !== '') return reported;
   if (isOfEarlierBoot) return 'The machine was restarted while Claude Code was running.';
-  const errors = (await readFile(files.errors, 'utf8').catch(() => '')).trim().slice(-LONGEST_ERROR);
+  const errors = (await readFile(files.errors, 'utf8').catch(() => '')).trim().slice(-MAX_ERROR_LENGTH);
   const what = describeExit(exit);
   return errors === '' ? `${what}.` : `${what}: ${errors}`;
 }

@@ -17,7 +17,7 @@ import { addNotice } from '../../domain/session-change.ts';
 import { OperationalError, ProtocolError } from '../../lib/errors.ts';
 import { createProcessMarks } from '../../lib/processes/process-mark.ts';
 import type { LaunchSettings } from '../../store/records.ts';
-import { type RetryParts, retryUntilStored } from '../../store/retry-until-stored.ts';
+import { type RetryDeps, retryUntilStored } from '../../store/retry-until-stored.ts';
 import type { Tx } from '../../store/store.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
@@ -29,9 +29,9 @@ import { leftOutNotice, newRulesNotice, prepareWorktree } from './prepare-worktr
 import type { RunningLaunch } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
-export interface SpawnParts {
+export interface SpawnDeps {
   /** Its signal aborts when Callboard stops. */
-  storing: RetryParts;
+  storing: RetryDeps;
   worktrees: Worktrees;
   trust: Pick<Trust, 'forLaunch'>;
   dataDir: string;
@@ -84,13 +84,13 @@ export interface LaunchSandboxes {
  * Spawns the process of a launch, records it, attaches to it, and resolves when it is up.
  * @throws OperationalError `claude_missing`, `claude_too_old`, `worktree_failed`, `setup_failed`, `launch_failed`, and whatever spawning throws
  */
-export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progress: LaunchProgress): Promise<void> {
-  const { storing, worktrees, trust, dataDir, env, sandbox, initializeTimeoutMs } = parts;
+export async function spawnLaunch(deps: SpawnDeps, begun: BegunLaunch, progress: LaunchProgress): Promise<void> {
+  const { storing, worktrees, trust, dataDir, env, sandbox, initializeTimeoutMs } = deps;
   const { stageId, launchId } = begun;
-  const program = await parts.claude.program();
-  const { baseOf } = parts.setUp;
+  const program = await deps.claude.program();
+  const { baseOf } = deps.setUp;
   const place = await prepareWorktree({ store: storing.store, worktrees, trust, baseOf }, begun);
-  await parts.setUp.run(stageId, storing.signal, progress.onSettingUp);
+  await deps.setUp.run(stageId, storing.signal, progress.onSettingUp);
   const { stage, project, cwd, trust: given } = place;
   const wish = { stage, project, worktree: cwd, dataDir, env, version: program.version, excluded: given.excluded };
   const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
@@ -103,7 +103,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
     ...(inside && (await temporaryVariables(env.TMPDIR ?? tmpdir(), dataDir, stageId))),
     [LAUNCH_MARKER]: launchId,
   };
-  const reportsDamage = lookForDamage(parts, begun); // beside the start, which reads the same record
+  const reportsDamage = findDamage(deps, begun); // beside the start, which reads the same record
   worktrees.requireInPlace(project, { path: cwd }); // a set-up may have taken minutes
   const process = await spawnClaude({
     command: program.path,
@@ -114,7 +114,7 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
     mark: await createProcessMarks(dataDir).of(stageId),
   });
   const settings = launchSettings(begun, project, given, inside);
-  const running = await recordAndAttach(parts, { launchId, process, settings }, async (tx) => {
+  const running = await recordAndAttach(deps, { launchId, process, settings }, async (tx) => {
     await reportTrust(tx, begun, given);
     await changeSession(tx, stageId, (change) => {
       setCliGaps(change, tx.now, program);
@@ -123,19 +123,19 @@ export async function spawnLaunch(parts: SpawnParts, begun: BegunLaunch, progres
   });
   progress.onAttached();
   const initialized = running.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs));
-  await untilUp(parts, running, initialized);
+  await untilUp(deps, running, initialized);
   await reportsDamage();
 }
 
 /** Looks at the record of the conversation that is resumed. @returns a function that reports what it lacks; it does not reject */
-function lookForDamage({ storing, env }: SpawnParts, { stageId, conversation }: BegunLaunch): () => Promise<void> {
+function findDamage({ storing, env }: SpawnDeps, { stageId, conversation }: BegunLaunch): () => Promise<void> {
   const sessionId = 'resume' in conversation ? conversation.resume : undefined;
   if (sessionId === undefined) return async () => undefined;
   const noted = (error: unknown) =>
     storing.log.warn({ err: error, stageId }, 'looking at the record of a conversation failed');
-  const looking = conversationCondition(env, sessionId).catch(noted);
+  const watching = conversationCondition(env, sessionId).catch(noted);
   return async () => {
-    const found = await looking;
+    const found = await watching;
     if (found) await storing.store.transact((tx) => reportDamage(tx, stageId, { sessionId, ...found })).catch(noted);
   };
 }
@@ -189,7 +189,7 @@ interface Spawned {
 
 /** A process that cannot be attached is ended before its launch is settled, so no process runs unwatched. */
 async function recordAndAttach(
-  { storing, graces, attach }: SpawnParts,
+  { storing, graces, attach }: SpawnDeps,
   { launchId, process, settings }: Spawned,
   report: (tx: Tx) => Promise<void>,
 ): Promise<RunningLaunch> {
@@ -212,7 +212,7 @@ async function recordAndAttach(
 }
 
 async function untilUp(
-  { claude, sandbox, initializeTimeoutMs }: SpawnParts,
+  { claude, sandbox, initializeTimeoutMs }: SpawnDeps,
   running: RunningLaunch,
   initialized: Promise<unknown>,
 ): Promise<void> {

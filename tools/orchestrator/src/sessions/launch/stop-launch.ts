@@ -13,7 +13,7 @@ export interface StopGraces {
   signalMs: number;
 }
 
-export interface StopParts {
+export interface StopDeps {
   executor: SessionExecutor;
   store: Pick<Store, 'read'>;
   log: Logger;
@@ -28,7 +28,7 @@ export interface LaunchStopper {
 }
 
 /** Ends the process of a launch, step by step. */
-export function createLaunchStopper({ executor, store, log, graces }: StopParts): LaunchStopper {
+export function createLaunchStopper({ executor, store, log, graces }: StopDeps): LaunchStopper {
   const { launch, process } = executor;
   let stopReason: string | null = null;
   /** How far the stop got with the process. */

@@ -8,12 +8,12 @@ import { silent } from '../../../test/support/test-store.ts';
 import { endMarked } from '../../claude/processes/end-processes.ts';
 import { LAUNCH_MARKER } from '../../claude/processes/marked-processes.ts';
 import { changeSession } from '../../domain/change-session.ts';
-import { nodeEdges } from '../../lib/edges.ts';
+import { nodePlatform } from '../../lib/edges.ts';
 import { createLeftoverProcesses, recountLeftovers } from './leftover-processes.ts';
 import { createSurvivors } from './survivors.ts';
 
-const newLaunchId = () => LaunchId.parse(nodeEdges.newId());
-const PAUSES = { firstMs: 1, longestMs: 4 };
+const newLaunchId = () => LaunchId.parse(nodePlatform.newId());
+const PAUSES = { firstMs: 1, maxMs: 4 };
 
 /** Survivors of which each one is gone after so many attempts. */
 function attempted(attemptsOf: (id: LaunchId) => number) {

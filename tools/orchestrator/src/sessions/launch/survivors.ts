@@ -1,7 +1,7 @@
 import type { LaunchId } from '@callboard/contract';
 import { endMarked } from '../../claude/processes/end-processes.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import { createRetryTimer } from '../../lib/retry-timer.ts';
 
 /** Processes of ended launches that could not be ended, not even by SIGKILL: another account's, or stuck in the kernel. */
@@ -12,24 +12,26 @@ export interface Survivors {
   stop(): Promise<void>;
 }
 
-export interface SurvivorsParts {
+export interface SurvivorsDeps {
   log: Logger;
   graceMs: number;
   /** Nothing of this launch runs any more. */
   onGone: (launchId: LaunchId) => Promise<void>;
   /** Tests use other ones. */
   end?: typeof endMarked;
-  pauses?: { firstMs: number; longestMs: number };
+  pauses?: { firstMs: number; maxMs: number };
 }
 
 /** A hung file system is back in seconds or in hours. */
-const PAUSES = { firstMs: 10_000, longestMs: 600_000 };
+const PAUSES = { firstMs: 10_000, maxMs: 600_000 };
 
-export function createSurvivors({ log, graceMs, onGone, end = endMarked, pauses = PAUSES }: SurvivorsParts): Survivors {
+export function createSurvivors({ log, graceMs, onGone, end = endMarked, pauses = PAUSES }: SurvivorsDeps): Survivors {
   const left = new Set<LaunchId>();
   let isStopped = false;
-  const worker = createNudgedWorker(pass, (error) => log.error({ err: error }, 'ending surviving processes failed'));
-  const again = createRetryTimer<LaunchId>(worker.nudge, pauses);
+  const worker = createCoalescingWorker(pass, (error) =>
+    log.error({ err: error }, 'ending surviving processes failed'),
+  );
+  const again = createRetryTimer<LaunchId>(worker.schedule, pauses);
 
   async function pass(): Promise<void> {
     try {

@@ -3,21 +3,21 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
-import { openTestStore, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { openTestStore, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import type { Tx } from '../../store/store.ts';
 import { startBackgroundSync } from './background-sync.ts';
 
 /** A session whose spool is a file of the test, and the synced files in order. */
 async function syncedSession(failures: Error[] = []) {
   const synced: string[] = [];
-  const edges = tickingEdges();
+  const platform = tickingPlatform();
   const syncFile = async (path: string) => {
     const failure = failures.shift();
     if (failure !== undefined) throw failure;
-    await edges.syncFile(path);
+    await platform.syncFile(path);
     synced.push(path);
   };
-  const test = await openTestStore({ ...edges, syncFile });
+  const test = await openTestStore({ ...platform, syncFile });
   const session = await busyTestSession({}, test);
   const launch = await session.store.read.launches.find(session.launchId());
   if (launch === null) throw new Error('no launch');
@@ -49,11 +49,11 @@ it('syncs the spool that was read, then the store, and nothing if nothing change
 
 it('retries a failed sync, including the spool', async () => {
   const { synced, line, path, log, store } = await syncedSession([new Error('EIO'), new Error('EIO')]);
-  const troubles: (string | undefined)[] = [];
-  store.onWrite((trouble) => troubles.push(trouble?.words));
+  const storageErrors: (string | undefined)[] = [];
+  store.onWrite((storageError) => storageErrors.push(storageError?.text));
   await line();
   await expect.poll(() => synced).toEqual([path]); // after a failure, the log is written into the database instead
-  expect(troubles).toContainEqual(expect.stringContaining('do not reach the disk'));
+  expect(storageErrors).toContainEqual(expect.stringContaining('do not reach the disk'));
   await line();
   await expect.poll(() => synced).toEqual([path, path, ...log]);
 });

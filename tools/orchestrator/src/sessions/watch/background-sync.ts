@@ -1,10 +1,10 @@
 import type { LaunchId } from '@callboard/contract';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
-export interface BackgroundSyncParts {
+export interface BackgroundSyncDeps {
   store: Pick<Store, 'onUnsynced' | 'sync'>;
   log: Logger;
   /** How long a commit without a sync of its own may wait for one. */
@@ -17,14 +17,14 @@ export interface BackgroundSyncParts {
  * the spools hold, then the store. Nothing runs while there is nothing to sync. The store reports a failure like that of any
  * other write, and the sync is retried.
  */
-export function startBackgroundSync({ store, log, everyMs, running }: BackgroundSyncParts): {
+export function startBackgroundSync({ store, log, everyMs, running }: BackgroundSyncDeps): {
   stop(): Promise<void>;
 } {
   /** How far each spool was read when it was last synced. */
   let synced = new Map<LaunchId, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  const syncing = createNudgedWorker(
+  const syncing = createCoalescingWorker(
     async () => {
       const spools = running().map(({ launch, spool }) => ({ id: launch.id, ...spool() }));
       const grown = spools.filter(({ id, readTo }) => readTo !== synced.get(id));
@@ -40,7 +40,7 @@ export function startBackgroundSync({ store, log, everyMs, running }: Background
   function due(): void {
     timer ??= setTimeout(() => {
       timer = undefined;
-      syncing.nudge();
+      syncing.schedule();
     }, everyMs).unref();
   }
 

@@ -26,7 +26,7 @@ it('counts once after each turn, and ends the running git when it is stopped', a
   let hangs = false;
   let ended = 0;
   const seen: string[] = [];
-  async function keepChanges(_project: unknown, _worktree: unknown, _turn: unknown, signal: AbortSignal) {
+  async function saveChanges(_project: unknown, _worktree: unknown, _turn: unknown, signal: AbortSignal) {
     counted++;
     if (hangs) {
       await once(signal, 'abort');
@@ -36,47 +36,47 @@ it('counts once after each turn, and ends the running git when it is stopped', a
     const ends = { base: HASH, head: HASH, branch: 'callboard/S1', tree: treeOf(counted), unread: [] };
     return { commit: HASH, diff: StageDiff.parse({ ...ends, files: Array(counted).fill(FILE) }) };
   }
-  const { store, edges } = session;
-  const lowPriorityWork = await startLowPriorityWork({ store, edges, log: silent });
+  const { store, platform } = session;
+  const lowPriorityWork = await startLowPriorityWork({ store, platform, log: silent });
   const onDiff = async (_stageId: string, { tree }: StageDiff) => void seen.push(tree);
-  const worktrees = { keepChanges, dropTurns: async () => undefined };
+  const worktrees = { saveChanges, dropTurns: async () => undefined };
   const stop = await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff });
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await expect.poll(async () => (await session.record()).changes).toMatchObject({ files: 1 });
   await expect.poll(() => seen).toEqual([treeOf(1)]);
   const mark = await store.read.turnMarks.newestOf(session.stageId);
   const { lastTurn, transcriptLength: place } = await session.record();
-  const kept = { commit: HASH, place, conversationId: null, phaseIndex: 0 };
-  expect(mark).toEqual({ at: lastTurn?.at, tree: treeOf(1), ...kept });
+  const saved = { commit: HASH, place, conversationId: null, phaseIndex: 0 };
+  expect(mark).toEqual({ at: lastTurn?.at, tree: treeOf(1), ...saved });
   hangs = true;
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   await expect.poll(() => counted).toBe(2);
   stop();
   await lowPriorityWork.stop();
   expect(ended).toBe(1);
-  await session.tell(turnEnded());
+  await session.emit(turnEnded());
   expect(counted).toBe(2);
 });
 
 it('leaves nothing of a turn whose stage is deleted while its files are kept', async () => {
-  const { store, edges, stageId, tell } = await busyTestSession({ worktree: WORKTREE });
-  const lowPriorityWork = await startLowPriorityWork({ store, edges, log: silent });
+  const { store, platform, stageId, emit } = await busyTestSession({ worktree: WORKTREE });
+  const lowPriorityWork = await startLowPriorityWork({ store, platform, log: silent });
   const ends = { base: HASH, head: HASH, branch: 'callboard/S1', tree: treeOf(1), unread: [] };
-  const kept = new Set<string>();
+  const saved = new Set<string>();
   const worktrees = {
-    async keepChanges(_project: unknown, _worktree: unknown, { name }: { name: string }) {
+    async saveChanges(_project: unknown, _worktree: unknown, { name }: { name: string }) {
       await store.transact((tx) => tx.stages.remove(stageId));
-      kept.add(name);
+      saved.add(name);
       return { commit: HASH, diff: StageDiff.parse({ ...ends, files: [] }) };
     },
-    dropTurns: async (_project: unknown, _stageId: unknown, name?: string) => void kept.delete(name ?? ''),
+    dropTurns: async (_project: unknown, _stageId: unknown, name?: string) => void saved.delete(name ?? ''),
   };
   const counted = Promise.withResolvers<void>();
   const onDiff = async () => counted.resolve();
   const stop = await startChangeCounts({ store, worktrees, lowPriorityWork, onDiff });
-  await tell(turnEnded());
+  await emit(turnEnded());
   await counted.promise;
-  expect([...kept]).toEqual([]);
+  expect([...saved]).toEqual([]);
   stop();
   await lowPriorityWork.stop();
 });

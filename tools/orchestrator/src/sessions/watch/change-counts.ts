@@ -5,9 +5,9 @@ import type { Store } from '../../store/store.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 import type { LowPriorityWork } from './low-priority-work.ts';
 
-interface ChangeCountsParts {
+interface ChangeCountsDeps {
   store: Store;
-  worktrees: Pick<Worktrees, 'keepChanges' | 'dropTurns'>;
+  worktrees: Pick<Worktrees, 'saveChanges' | 'dropTurns'>;
   lowPriorityWork: Pick<LowPriorityWork, 'add'>;
   /** Gets each diff that was counted. */
   onDiff: (stageId: StageId, diff: StageDiff) => Promise<void>;
@@ -19,8 +19,8 @@ interface ChangeCountsParts {
  * and at the start whatever was missed.
  * @returns how to stop; a running count is low-priority work and ends with that
  */
-export async function startChangeCounts(parts: ChangeCountsParts): Promise<() => void> {
-  const { store, worktrees, lowPriorityWork, onDiff } = parts;
+export async function startChangeCounts(deps: ChangeCountsDeps): Promise<() => void> {
+  const { store, worktrees, lowPriorityWork, onDiff } = deps;
   const lastTurns = new Map<StageId, string>();
   const exclusively = createKeyedMutex();
 
@@ -33,7 +33,7 @@ export async function startChangeCounts(parts: ChangeCountsParts): Promise<() =>
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
     signal.throwIfAborted(); // other worktrees were counted first
     // Kept before the mark that names it: a mark never names files that are gone.
-    const { commit, diff } = await worktrees.keepChanges(project, worktree, { stageId, name: turn }, signal);
+    const { commit, diff } = await worktrees.saveChanges(project, worktree, { stageId, name: turn }, signal);
     const isMarked = await store.transact(
       async (tx) => {
         if ((await tx.sessions.find(stageId)) === null) return false; // the stage was deleted meanwhile

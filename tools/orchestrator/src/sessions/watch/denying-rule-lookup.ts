@@ -11,7 +11,7 @@ import type { LowPriorityWork } from './low-priority-work.ts';
 
 type ToolUse = Extract<TranscriptEntry, { kind: 'tool-use' }>;
 
-interface DenyingRuleLookupParts {
+interface DenyingRuleLookupDeps {
   store: Store;
   log: Logger;
   /** What `~` in a rule stands for. */
@@ -28,7 +28,7 @@ const LATEST_MS = 5_000;
  * the decision names that rule; otherwise it stays as it is.
  * @returns a function to call with each call that a rule denied
  */
-export function createDenyingRuleLookup({ store, log, home, running, lowPriorityWork }: DenyingRuleLookupParts) {
+export function createDenyingRuleLookup({ store, log, home, running, lowPriorityWork }: DenyingRuleLookupDeps) {
   async function find(stageId: StageId, toolUseId: string): Promise<void> {
     const call = await store.read.transcript.findCall(stageId, toolUseId);
     if (call === null) return;

@@ -1,24 +1,24 @@
 import type { StageId } from '@callboard/contract';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 
-export interface IdleWatchParts {
+export interface IdleWatchDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   /** How long a session may be idle before its process is ended. */
   idleMs: number;
   endIdle: (stageId: StageId) => Promise<void>;
 }
 
-const LOOK_MS = 30_000;
+const CHECK_INTERVAL_MS = 30_000;
 
 /**
  * Ends processes that have been idle for long; a waiting session is never idle. The time counts from when the session was
  * first seen idle, by the monotonic clock: a jump of the time of day ends nothing.
  */
-export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatchParts): {
+export function startIdleWatch({ store, platform, log, idleMs, endIdle }: IdleWatchDeps): {
   stop: () => void;
   endAllIdle: () => Promise<void>;
 } {
@@ -32,9 +32,9 @@ export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatch
         continue;
       }
       const known = seen.get(stageId);
-      const since = known?.stateSince === stateSince ? known : { stateSince, at: edges.uptimeMs() };
+      const since = known?.stateSince === stateSince ? known : { stateSince, at: platform.uptimeMs() };
       seen.set(stageId, since);
-      if (edges.uptimeMs() - since.at >= ms) await endOne(stageId);
+      if (platform.uptimeMs() - since.at >= ms) await endOne(stageId);
     }
   }
 
@@ -48,6 +48,6 @@ export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatch
   }
   const timer = setInterval(() => {
     endIdleFor(idleMs).catch((error: unknown) => log.error({ err: error }, 'ending idle sessions failed'));
-  }, LOOK_MS).unref();
+  }, CHECK_INTERVAL_MS).unref();
   return { endAllIdle: () => endIdleFor(0), stop: () => clearInterval(timer) };
 }

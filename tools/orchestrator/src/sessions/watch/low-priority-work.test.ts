@@ -11,9 +11,9 @@ afterEach(() => void vi.useRealTimers());
 /** A session in the middle of a turn, and a log of the work that ran. */
 async function setUp() {
   const clocks = setClocks();
-  const test = await openTestStore(clocks.edges);
+  const test = await openTestStore(clocks.platform);
   const session = await busyTestSession({}, test);
-  const lowPriorityWork = await startLowPriorityWork({ store: test.store, edges: clocks.edges, log: silent });
+  const lowPriorityWork = await startLowPriorityWork({ store: test.store, platform: clocks.platform, log: silent });
   onTestFinished(lowPriorityWork.stop);
   const done: string[] = [];
   const add = (name: string, work: LowPriorityTask = async () => undefined, latestMs?: number) =>
@@ -26,8 +26,8 @@ async function setUp() {
       },
       latestMs,
     );
-  const rest = () => session.tell(turnEnded());
-  const begin = () => session.tell(begun());
+  const rest = () => session.emit(turnEnded());
+  const begin = () => session.emit(begun());
   return { ...clocks, lowPriorityWork, stageId: session.stageId, done, add, rest, begin };
 }
 
@@ -44,7 +44,7 @@ it('runs after the end of the turn and a quiet second', async () => {
   await rest();
   await pass(999);
   expect(done).toEqual([]);
-  lowPriorityWork.stir(stageId); // the process prints a line
+  lowPriorityWork.recordActivity(stageId); // the process prints a line
   await pass(999);
   expect(done).toEqual([]);
   await pass(1);

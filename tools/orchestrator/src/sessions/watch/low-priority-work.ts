@@ -1,6 +1,6 @@
 import { isActive, type SessionState, type StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -16,14 +16,14 @@ export interface LowPriorityWork {
    */
   add(stageId: StageId, name: string, work: LowPriorityTask, latestMs?: number): void;
   /** The session has printed or received something, so it is not quiet. */
-  stir(stageId: StageId): void;
+  recordActivity(stageId: StageId): void;
   /** Starts nothing new; resolves when running work was aborted and has ended. */
   stop(): Promise<void>;
 }
 
-export interface LowPriorityWorkParts {
+export interface LowPriorityWorkDeps {
   store: Store;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
 }
 
@@ -37,21 +37,21 @@ interface Waiting {
 }
 
 interface Session {
-  stirredAt: number;
+  lastActivityAt: number;
   isAtWork: boolean;
   waiting: Map<string, Waiting>;
   timer: NodeJS.Timeout | undefined;
   running: { control: AbortController; done: Promise<void> } | undefined;
 }
 
-export async function startLowPriorityWork({ store, edges, log }: LowPriorityWorkParts): Promise<LowPriorityWork> {
+export async function startLowPriorityWork({ store, platform, log }: LowPriorityWorkDeps): Promise<LowPriorityWork> {
   const sessions = new Map<StageId, Session>();
   let stopped = false;
 
   function sessionOf(stageId: StageId): Session {
     const known = sessions.get(stageId);
     if (known !== undefined) return known;
-    const session = { stirredAt: edges.uptimeMs(), isAtWork: false, waiting: new Map() };
+    const session = { lastActivityAt: platform.uptimeMs(), isAtWork: false, waiting: new Map() };
     const created = { ...session, timer: undefined, running: undefined };
     sessions.set(stageId, created);
     return created;
@@ -63,11 +63,11 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
     if (stopped || session.running !== undefined) return;
     const next = Math.min(...[...session.waiting.values()].map((one) => dueAt(session, one)));
     if (next === Number.POSITIVE_INFINITY) return;
-    session.timer = setTimeout(() => runNext(stageId, session), Math.max(0, next - edges.uptimeMs())).unref();
+    session.timer = setTimeout(() => runNext(stageId, session), Math.max(0, next - platform.uptimeMs())).unref();
   }
 
   function runNext(stageId: StageId, session: Session): void {
-    const now = edges.uptimeMs();
+    const now = platform.uptimeMs();
     const due = [...session.waiting].find(([, one]) => dueAt(session, one) <= now);
     if (due !== undefined) session.running = begin(stageId, session, ...due);
     else schedule(stageId, session);
@@ -93,7 +93,7 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
     const session = sessionOf(stageId);
     if (session.isAtWork === isAtWork) return;
     session.isAtWork = isAtWork;
-    session.stirredAt = edges.uptimeMs();
+    session.lastActivityAt = platform.uptimeMs();
     if (isAtWork) session.running?.control.abort();
     schedule(stageId, session);
   }
@@ -108,11 +108,11 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
     add(stageId, name, work, latestMs = Number.POSITIVE_INFINITY) {
       const session = sessionOf(stageId);
       session.waiting.delete(name); // to the end of the queue
-      session.waiting.set(name, { work, latestAt: edges.uptimeMs() + latestMs });
+      session.waiting.set(name, { work, latestAt: platform.uptimeMs() + latestMs });
       schedule(stageId, session);
     },
-    stir(stageId) {
-      sessionOf(stageId).stirredAt = edges.uptimeMs();
+    recordActivity(stageId) {
+      sessionOf(stageId).lastActivityAt = platform.uptimeMs();
     },
     async stop() {
       stopped = true;
@@ -127,6 +127,6 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
   };
 }
 
-function dueAt({ isAtWork, stirredAt }: Session, { latestAt }: Waiting): number {
-  return Math.min(latestAt, isAtWork ? Number.POSITIVE_INFINITY : stirredAt + QUIET_MS);
+function dueAt({ isAtWork, lastActivityAt }: Session, { latestAt }: Waiting): number {
+  return Math.min(latestAt, isAtWork ? Number.POSITIVE_INFINITY : lastActivityAt + QUIET_MS);
 }

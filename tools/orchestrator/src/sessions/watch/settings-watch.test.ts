@@ -13,13 +13,13 @@ import { startSettingsWatch } from './settings-watch.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
 afterEach(() => void vi.useRealTimers());
 
-const LOOK_MS = 2_000;
+const CHECK_INTERVAL_MS = 2_000;
 const LOCAL = '.claude/settings.local.json';
 
 async function setUp() {
   const folder = await temporaryFolder();
-  const { edges, pass } = setClocks();
-  const test = await openTestStore(edges);
+  const { platform, pass } = setClocks();
+  const test = await openTestStore(platform);
   const worktree = { path: join(folder, 'worktree'), branch: 'callboard/S1', base: 'a'.repeat(40) };
   const session = await busyTestSession({ worktree }, test);
   const { store } = session;
@@ -36,9 +36,9 @@ async function setUp() {
   const watch = startSettingsWatch({
     store,
     trust,
-    edges,
+    platform,
     log: silent,
-    lookMs: LOOK_MS,
+    checkIntervalMs: CHECK_INTERVAL_MS,
     running: () => (isRunning ? [executor] : []),
     raiseAlarm: () => Promise.resolve(),
   });
@@ -47,11 +47,11 @@ async function setUp() {
     watch.stop();
   });
   /** Lets the watch check this many times; returns how often the files were read. */
-  const look = async (times = 1) => {
+  const check = async (times = 1) => {
     const before = reading.mock.calls.length;
     for (let n = 0; n < times; n++) {
       const asked = ask.mock.calls.length;
-      await pass(LOOK_MS);
+      await pass(CHECK_INTERVAL_MS);
       if (ask.mock.calls.length > asked)
         await vi.waitFor(() => expect(reading.mock.results.length).toBe(ask.mock.calls.length));
       await reading.mock.results.at(-1)?.value;
@@ -60,21 +60,21 @@ async function setUp() {
     return reading.mock.calls.length - before;
   };
   const notices = async () => (await session.transcript()).filter(({ kind }) => kind === 'notice').length;
-  return { look, notices, file: join(worktree.path, LOCAL), worktree: worktree.path };
+  return { check, notices, file: join(worktree.path, LOCAL), worktree: worktree.path };
 }
 
 it('reads the settings files of a running session again when one has changed, and at least every half minute', async () => {
-  const { look, notices, worktree, file } = await setUp();
-  expect(await look(2)).toBe(2); // a second time, because of writes within one tick of the clock
-  expect(await look(10)).toBe(0);
+  const { check, notices, worktree, file } = await setUp();
+  expect(await check(2)).toBe(2); // a second time, because of writes within one tick of the clock
+  expect(await check(10)).toBe(0);
   await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(touch *)'] } } });
-  expect(await look()).toBe(1);
+  expect(await check()).toBe(1);
   await vi.waitFor(async () => expect(await notices()).toBe(1));
-  expect(await look(5)).toBe(1);
+  expect(await check(5)).toBe(1);
   await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(chmod *)'] } } }); // the same size
   await utimes(file, 0, 0);
-  expect(await look()).toBe(1);
+  expect(await check()).toBe(1);
   await vi.waitFor(async () => expect(await notices()).toBe(2));
-  await look(5);
-  expect(await look(30)).toBe(2);
+  await check(5);
+  expect(await check(30)).toBe(2);
 });

@@ -4,22 +4,22 @@ import { changeSession } from '../../domain/change-session.ts';
 import { loosenIsolation } from '../../domain/isolation.ts';
 import { type Alarm, alarmOf } from '../../domain/session-alarm.ts';
 import { addNotice, type Notice } from '../../domain/session-change.ts';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { signOf } from '../../lib/file-signs.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { AddedSetting } from '../../trust/changes-since-launch.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 import { listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
 
-export interface SettingsWatchParts {
+export interface SettingsWatchDeps {
   store: Store;
   trust: Pick<Trust, 'addedSince' | 'newlyExcluded' | 'settingsPaths'>;
-  edges: Pick<Edges, 'uptimeMs'>;
+  platform: Pick<Platform, 'uptimeMs'>;
   log: Logger;
-  lookMs: number;
+  checkIntervalMs: number;
   running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
   raiseAlarm: (stageId: StageId, alarm: Alarm) => Promise<void>;
 }
@@ -54,25 +54,25 @@ type Watched = Pick<SessionExecutor, 'launch' | 'request'>;
  * a tool ran under a rule that is newer than the launch and that nobody has agreed to, or if a hook allowed a tool while
  * there are such hooks.
  */
-export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
-  const { trust, edges, log, lookMs, running } = parts;
-  const changes = createSettingsChanges(parts);
+export function startSettingsWatch(deps: SettingsWatchDeps): SettingsWatch {
+  const { trust, platform, log, checkIntervalMs, running } = deps;
+  const changes = createSettingsChanges(deps);
   /** By launch: its files when they were last read. */
   const read = new Map<string, Read>();
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const executors = [...running()];
-    for (const executor of executors) await lookIfChanged(executor);
+    for (const executor of executors) await checkIfChanged(executor);
     const living = new Set(executors.map(({ launch }) => String(launch.id)));
     changes.forgetAllBut(living);
     for (const id of read.keys()) if (!living.has(id)) read.delete(id);
   }
 
   /** Reads the files only if they may have changed. They rarely have, and finding that out costs a few microseconds a file. */
-  async function lookIfChanged(executor: Watched): Promise<void> {
+  async function checkIfChanged(executor: Watched): Promise<void> {
     const { id, stageId } = executor.launch;
     const before = read.get(id);
-    const now = edges.uptimeMs();
+    const now = platform.uptimeMs();
     const isSame = before !== undefined && signOf(before.paths) === before.sign;
     if (isSame && before.isSure && now - before.at < READ_AGAIN_MS) return;
     const paths = await trust.settingsPaths(stageId);
@@ -81,16 +81,16 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     read.set(id, { paths, sign, isSure: sign === before?.sign, at: now });
   }
 
-  const looking = createNudgedWorker(look, (error) => log.error({ err: error }, 'reading settings files failed'));
-  const timer = setInterval(looking.nudge, lookMs).unref();
+  const watching = createCoalescingWorker(check, (error) => log.error({ err: error }, 'reading settings files failed'));
+  const timer = setInterval(watching.schedule, checkIntervalMs).unref();
   return {
     onRuleUsed(stageId, toolUseId) {
-      checkRule(parts, changes, stageId, toolUseId).catch((error: unknown) =>
+      checkRule(deps, changes, stageId, toolUseId).catch((error: unknown) =>
         log.error({ err: error, stageId }, 'checking the rule of a call failed'),
       );
     },
     onHookUsed(stageId) {
-      checkHooks(parts, changes, stageId).catch((error: unknown) =>
+      checkHooks(deps, changes, stageId).catch((error: unknown) =>
         log.error({ err: error, stageId }, 'checking the hook of a call failed'),
       );
     },
@@ -101,7 +101,7 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
 type SettingsChanges = ReturnType<typeof createSettingsChanges>;
 
 /** What has changed in settings files since the launch of each running session. All maps are by launch. */
-function createSettingsChanges({ store, trust }: Pick<SettingsWatchParts, 'store' | 'trust'>) {
+function createSettingsChanges({ store, trust }: Pick<SettingsWatchDeps, 'store' | 'trust'>) {
   /** Settings that were reported. */
   const reported = new Map<string, Set<string>>();
   /** Commands that settings have let out of the sandbox since the launch, even if they no longer do. */
@@ -154,7 +154,7 @@ function createSettingsChanges({ store, trust }: Pick<SettingsWatchParts, 'store
 }
 
 async function checkRule(
-  { store, running, raiseAlarm }: SettingsWatchParts,
+  { store, running, raiseAlarm }: SettingsWatchDeps,
   changes: SettingsChanges,
   stageId: StageId,
   toolUseId: string,
@@ -175,7 +175,7 @@ async function checkRule(
 }
 
 async function checkHooks(
-  { running, raiseAlarm }: SettingsWatchParts,
+  { running, raiseAlarm }: SettingsWatchDeps,
   changes: SettingsChanges,
   stageId: StageId,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { awaitsTasks, isChecking, type StageId } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudgedWorker } from '../../lib/nudged-worker.ts';
+import { createCoalescingWorker } from '../../lib/nudged-worker.ts';
 import type { SessionRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
@@ -11,12 +11,12 @@ interface Heard extends Pick<SessionExecutor, 'lastHeard'> {
   readonly launch: Pick<SessionExecutor['launch'], 'stageId'>;
 }
 
-export interface SilenceWatchParts {
+export interface SilenceWatchDeps {
   store: Store;
   log: Logger;
   /** How long a busy session may be silent. */
   silenceMs: number;
-  lookMs: number;
+  checkIntervalMs: number;
   running: () => Iterable<Heard>;
   /** Called when a session has become silent: its output may have been lost. */
   onSilent: (stageId: StageId) => void;
@@ -35,10 +35,10 @@ const isExpectedToWork = (record: SessionRecord): boolean =>
  * Marks a busy session that has printed nothing for long, and removes the mark when it prints again; ends nothing. Sessions
  * that wait for a person may be silent, so a silent session is asked once for its open requests.
  */
-export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSilent }: SilenceWatchParts): {
+export function startSilenceWatch({ store, log, silenceMs, checkIntervalMs, running, onSilent }: SilenceWatchDeps): {
   stop: () => void;
 } {
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     for (const executor of running()) {
       const { stageId } = executor.launch;
       const record = await store.read.sessions.find(stageId);
@@ -59,12 +59,14 @@ export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSi
   }
 
   // One look at a time, however slow the store is: two would ask a silent session twice.
-  const looks = createNudgedWorker(look, (error) => log.error({ err: error }, 'checking for silent sessions failed'));
-  const timer = setInterval(looks.nudge, lookMs).unref();
+  const checks = createCoalescingWorker(check, (error) =>
+    log.error({ err: error }, 'checking for silent sessions failed'),
+  );
+  const timer = setInterval(checks.schedule, checkIntervalMs).unref();
   return {
     stop() {
       clearInterval(timer);
-      void looks.stop(); // the store ends a look that hangs
+      void checks.stop(); // the store ends a look that hangs
     },
   };
 }

@@ -4,10 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabase, postgresLack } from '../../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { fillTables } from '../../../test/support/fill-tables.ts';
-import { silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { openForCopy } from '../postgres/open-for-copy.ts';
 import { openSqliteStore } from '../sqlite/sqlite-store.ts';
-import { copyTables, holdSame, isEmpty } from './copy-tables.ts';
+import { copyTables, isEmpty, pauseSame } from './copy-tables.ts';
 import { openSqliteCopy } from './sqlite-copy.ts';
 
 const nothing = () => undefined;
@@ -15,7 +15,7 @@ const nothing = () => undefined;
 /** A new store's file. */
 async function newFile(): Promise<string> {
   const file = join(await temporaryFolder(), 'store.sqlite');
-  await (await openSqliteStore(file, tickingEdges(), silent)).close();
+  await (await openSqliteStore(file, tickingPlatform(), silent)).close();
   return file;
 }
 
@@ -43,7 +43,7 @@ describe.skipIf(postgresLack !== '')(`a copy of all tables${postgresLack && ` ($
     const there = await postgres.inTransaction(async (store) => {
       expect(await isEmpty(store)).toBe(true);
       const copied = await copyTables({ source, target: store }, source.order, nothing);
-      expect(await holdSame(source, store)).toBe(true);
+      expect(await pauseSame(source, store)).toBe(true);
       expect(await isEmpty(store)).toBe(false);
       return copied;
     });
@@ -87,10 +87,10 @@ describe.skipIf(postgresLack !== '')(`a copy of all tables${postgresLack && ` ($
     const postgres = await openDatabase();
     await postgres.inTransaction(async (store) => {
       await copyTables({ source, target: store }, source.order, nothing);
-      expect(await holdSame(source, store)).toBe(true);
-      const holds = (await store.shapes()).find(({ name }) => name === 'holds');
-      if (holds === undefined) throw new Error('no table');
-      for await (const rows of store.batches(holds))
+      expect(await pauseSame(source, store)).toBe(true);
+      const pauses = (await store.shapes()).find(({ name }) => name === 'holds');
+      if (pauses === undefined) throw new Error('no table');
+      for await (const rows of store.batches(pauses))
         expect(rows).toEqual([[String.raw`{"by":"A\u0000da"}`, 'all\uFFFD']]);
     });
   });
@@ -117,8 +117,8 @@ describe.skipIf(postgresLack !== '')(`a copy of all tables${postgresLack && ` ($
     const [one, other] = [await newFile(), await newFile()];
     new DatabaseSync(one).exec(`insert into holds (scope, document) values ('all', '{}')`);
     new DatabaseSync(other).exec(`insert into holds (scope, document) values ('all', '{ }')`);
-    expect(await holdSame(open(one, true), open(other, true))).toBe(false);
-    expect(await holdSame(open(one, true), open(one, true))).toBe(true);
+    expect(await pauseSame(open(one, true), open(other, true))).toBe(false);
+    expect(await pauseSame(open(one, true), open(one, true))).toBe(true);
   });
 
   it('is refused while another machine uses the database', async () => {

@@ -65,7 +65,7 @@ export async function isEmpty(store: CopySource): Promise<boolean> {
 }
 
 /** Whether two stores hold the same: an earlier copy was finished, and only what follows it was not. */
-export async function holdSame(source: CopySource, target: CopySource): Promise<boolean> {
+export async function pauseSame(source: CopySource, target: CopySource): Promise<boolean> {
   const others = new Map((await target.shapes()).map((table) => [table.name, withoutMachines(table)]));
   for (const table of (await source.shapes()).map(withoutMachines)) {
     const other = others.get(table.name);

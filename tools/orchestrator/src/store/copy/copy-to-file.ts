@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
-import { nodeEdges } from '../../lib/edges.ts';
+import { nodePlatform } from '../../lib/edges.ts';
 import type { MachineTables } from '../postgres/open-for-copy.ts';
 import { openSqliteStore } from '../sqlite/sqlite-store.ts';
 import { type CopiedTable, copyTables } from './copy-tables.ts';
@@ -50,7 +50,7 @@ export const draftOf = (file: string): string => `${file}.moving`;
 
 /** Creates a store's file, or migrates it, as a start does. */
 export async function bringUpToDate(file: string): Promise<void> {
-  const store = await openSqliteStore(file, nodeEdges, pino({ level: 'silent' }));
+  const store = await openSqliteStore(file, nodePlatform, pino({ level: 'silent' }));
   await store.close();
 }
 

@@ -16,14 +16,14 @@ export interface SqliteCopy extends CopyTarget {
   /** All tables, each after those that it refers to. */
   readonly order: readonly string[];
   /** Leaves out the machines: every stage belongs to this one, and projects are where this one has them. */
-  forgetMachines(places: readonly ProjectPlace[]): void;
+  forgetMachines(locations: readonly ProjectLocation[]): void;
   /** Runs `work` in one transaction. */
   inTransaction<T>(work: () => Promise<T>): Promise<T>;
   close(): void;
 }
 
 /** Where this machine has a project. */
-export interface ProjectPlace {
+export interface ProjectLocation {
   readonly projectId: string;
   readonly path: string;
 }

@@ -1,9 +1,9 @@
-import type { Hold, HoldScope } from '@callboard/contract';
+import type { Pause, PauseScope } from '@callboard/contract';
 
 /** What people keep on hold beside single stages, which have a field for it: projects, or everything. */
-export interface HoldsTable {
-  list(): Promise<Hold[]>;
+export interface PausesTable {
+  list(): Promise<Pause[]>;
   /** Inserts or replaces the hold of its scope. */
-  save(hold: Hold): Promise<void>;
-  remove(scope: HoldScope): Promise<void>;
+  save(pause: Pause): Promise<void>;
+  remove(scope: PauseScope): Promise<void>;
 }

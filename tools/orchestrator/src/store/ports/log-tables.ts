@@ -2,11 +2,11 @@ import type { BoardEvent } from '@callboard/contract';
 import type { LoginRecord } from '../login-records.ts';
 
 /** The limits of the event log. */
-export interface KeptEvents {
+export interface RetainedEvents {
   /** How many events. */
-  keep: number;
+  save: number;
   /** How many bytes of data. */
-  keepBytes: number;
+  retainBytes: number;
   /** Events from before this instant are deleted. */
   olderThan: string;
 }
@@ -16,7 +16,7 @@ export interface EventsTable {
   /** The highest number used or skipped so far; 0 before the first. */
   lastSeq(): Promise<number>;
   /** Deletes all but the newest events that fit each of the limits. The newest one always stays. */
-  prune(kept: KeptEvents): Promise<void>;
+  prune(saved: RetainedEvents): Promise<void>;
   /** The events after `seq`, ascending: at most `limit`, and no more than a page holds. */
   since(seq: number, limit: number): Promise<BoardEvent[]>;
 }

@@ -41,14 +41,14 @@ export interface MachinesTable {
   /** Null for a machine that was removed, too. */
   find(id: MachineId): Promise<MachineRecord | null>;
   /**
-   * Whether somebody declared the machine lost, and it has not kept the work of its former stages since (`keptFormerWork`). True of
+   * Whether somebody declared the machine lost, and it has not kept the work of its former stages since (`savedOrphanedWork`). True of
    * one that was removed after that, too.
    */
   wasLost(id: MachineId): Promise<boolean>;
   /** Inserts the machine, or begins its next epoch, with a lease of this length. Returns the epoch. It is listed again if it was removed. */
   register(id: MachineId, report: MachineReport, leaseMs: number): Promise<number>;
   /** Notes that the machine, which was lost, has kept the work of its former stages, and ended their processes. */
-  keptFormerWork(id: MachineId, epoch: number): Promise<void>;
+  savedOrphanedWork(id: MachineId, epoch: number): Promise<void>;
   /** Renews the lease. False if the epoch has ended: nothing is changed then. */
   renew(lease: { id: MachineId; epoch: number; leaseMs: number }, report: MachineReport): Promise<boolean>;
   /** Ends the lease of a machine that stops in order, so that others need not wait for its end. From now on nothing there ends its sessions. */
@@ -65,7 +65,7 @@ export interface MachinesTable {
 }
 
 /** A worktree that a machine had of a stage when it was declared lost, until the machine owes it nothing any more. */
-export interface FormerWorktree {
+export interface OrphanedWorktree {
   machineId: MachineId;
   stageId: StageId;
   stageTitle: string;
@@ -89,16 +89,16 @@ export interface FormerWorktree {
 }
 
 /** The worktrees of stages that were taken from lost machines. They outlive their stages. */
-export interface FormerWorktreesTable {
+export interface OrphanedWorktreesTable {
   /** Those of one machine. */
-  listOf(machineId: MachineId): Promise<FormerWorktree[]>;
+  listOf(machineId: MachineId): Promise<OrphanedWorktree[]>;
   /** Inserts or replaces the worktree at this path of that machine. */
-  save(former: FormerWorktree): Promise<void>;
-  remove(former: Pick<FormerWorktree, 'machineId' | 'worktree'>): Promise<void>;
+  save(orphaned: OrphanedWorktree): Promise<void>;
+  remove(orphaned: Pick<OrphanedWorktree, 'machineId' | 'worktree'>): Promise<void>;
 }
 
 /** Where the repository of a project is on a machine. */
-export interface ProjectPlace {
+export interface ProjectLocation {
   projectId: ProjectId;
   machineId: MachineId;
   path: string;
@@ -108,12 +108,12 @@ export interface ProjectPlace {
 
 /** Which machine has which projects, and where. */
 export interface ProjectPlacesTable {
-  list(): Promise<ProjectPlace[]>;
+  list(): Promise<ProjectLocation[]>;
   /**
    * Inserts or replaces the place of the project on that machine. What `removeOf` has kept of the project on machines that were
    * removed goes.
    */
-  save(place: ProjectPlace): Promise<void>;
+  save(location: ProjectLocation): Promise<void>;
   /** Forgets the places of a machine that was removed, except for projects that are nowhere else: by these they are known. */
   removeOf(machineId: MachineId): Promise<void>;
 }

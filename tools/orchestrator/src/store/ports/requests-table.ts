@@ -3,7 +3,7 @@ import {
   ApproveBody,
   type Decision,
   type DecisionFilter,
-  HeldAnswer,
+  DelayedAnswer,
   type LaunchId,
   type PendingRequest,
   type ProjectId,
@@ -24,8 +24,8 @@ export const GivenAnswer = z.discriminatedUnion('command', [
 export type GivenAnswer = z.infer<typeof GivenAnswer>;
 
 /** An answer that is held back, and all that it takes to send it. */
-export const StoredHold = HeldAnswer.extend({ given: GivenAnswer });
-export type StoredHold = z.infer<typeof StoredHold>;
+export const DelayedAnswerRow = DelayedAnswer.extend({ given: GivenAnswer });
+export type DelayedAnswerRow = z.infer<typeof DelayedAnswerRow>;
 
 /** A request to a person. `decision` is null while it waits. */
 export interface StoredRequest {
@@ -33,11 +33,11 @@ export interface StoredRequest {
   launchId: LaunchId;
   decision: Decision | null;
   /** The answer that is held back; null if there is none. */
-  hold: StoredHold | null;
+  hold: DelayedAnswerRow | null;
 }
 
 /** Which request. */
-export type RequestPlace = Pick<PendingRequest, 'stageId' | 'requestId'>;
+export type RequestAddress = Pick<PendingRequest, 'stageId' | 'requestId'>;
 
 /** A call that a person was asked to allow, and what became of it: what a rule is compared with. */
 export interface AnsweredCall {
@@ -99,11 +99,11 @@ export interface RequestsTable {
   /** All stored under this id: a CLI's own ids are unique, others need not be. */
   findAll(requestId: RequestId): Promise<StoredRequest[]>;
   /** Holds an answer to a request back, or forgets the one that is. A decision forgets it too. */
-  hold(place: RequestPlace, hold: StoredHold | null): Promise<void>;
+  hold(place: RequestAddress, pause: DelayedAnswerRow | null): Promise<void>;
   /** Records the decision on a request, or replaces it. */
   decide(decision: Decision): Promise<void>;
   /** Call before the stage is removed. Keeps its decisions in the log, and drops requests that nobody can decide or settle then. */
-  keepOf(stage: Stage): Promise<void>;
+  retainOf(stage: Stage): Promise<void>;
   /**
    * The decision log, newest first: at most `limit`, and no more than a page holds. `next` is where the following page
    * begins (its decisions were made before that instant). Decisions of one instant stay on one page, so a page can be a

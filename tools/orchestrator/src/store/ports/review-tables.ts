@@ -25,7 +25,7 @@ export interface ViewedTable {
 }
 
 /** How many marks of a stage are kept. */
-export const MOST_MARKS = 100;
+export const MAX_MARKS = 100;
 
 /** What the worktrees looked like between turns. */
 export interface TurnMarksTable {

@@ -17,7 +17,7 @@ export interface StagesTable {
   claim(id: StageId, machineId: MachineId): Promise<boolean>;
   /** Takes its stages from a machine. */
   releaseOf(machineId: MachineId): Promise<void>;
-  /** Removes it with its session, launches, outbox, transcript, rules and drafts. Decisions that were kept stay: see `RequestsTable.keepOf`. */
+  /** Removes it with its session, launches, outbox, transcript, rules and drafts. Decisions that were kept stay: see `RequestsTable.retainOf`. */
   remove(id: StageId): Promise<void>;
   /** The next `STAGE-<n>`. A number is never reused, not even after its stage was deleted. */
   nextId(): Promise<string>;

@@ -6,7 +6,7 @@ import { until } from '../../../../../test-support/until.ts';
 import { startCommitCutter } from '../../../test/support/commit-cutter.ts';
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
-import { silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import type { CommitOptions } from '../store.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
@@ -19,7 +19,7 @@ async function openStores<P extends { address: DatabaseAddress }>(startProxy: (t
   const address = await createStoreDatabase();
   const proxy = await startProxy(address);
   const open = async (to: typeof address) => {
-    const store = await openPostgresStore({ address: to, edges: tickingEdges(), log: silent });
+    const store = await openPostgresStore({ address: to, platform: tickingPlatform(), log: silent });
     onTestFinished(store.close);
     return store;
   };
@@ -39,12 +39,12 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
   it.each([
     ['before', 'storage_failed', 0],
     ['after', 7, 1],
-  ] as const)('finds out what became of a commit that was cut off %s it was made', async (moment, told, stored) => {
+  ] as const)('finds out what became of a commit that was cut off %s it was made', async (moment, reported, stored) => {
     const { store, write, proxy, storedEvents } = await openStores(startCommitCutter);
     proxy.cutNext(moment);
     const writing = write(7);
     await store.close();
-    expect(await writing).toBe(told);
+    expect(await writing).toBe(reported);
     expect(await storedEvents()).toBe(stored);
   });
 
@@ -66,7 +66,7 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
   it('says so to all whose work was committed together', async () => {
     const { store, write, proxy, storedEvents } = await openStores(startCommitCutter);
     proxy.cutNext('after', true);
-    const writing = Promise.all([1, 2, 3].map((index) => write(index, { together: true })));
+    const writing = Promise.all([1, 2, 3].map((index) => write(index, { batch: true })));
     await store.close();
     expect(await writing).toEqual(Array.from({ length: 3 }, () => 'no_confirmation'));
     await expect.poll(storedEvents).toBe(3);
@@ -77,7 +77,7 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
     ['while it commits', 'pg_notify', 'no_confirmation', 1],
   ] as const)(
     'waits for a moment alone if the database hangs during a transaction %s, and says what became of it and of all behind it',
-    async (_moment, text, told, stored) => {
+    async (_moment, text, reported, stored) => {
       const { store, write, proxy, storedEvents } = await openStores(startDatabaseProxy);
       const read = await store.read.events.lastSeq();
       if (text === '') proxy.hang();
@@ -88,7 +88,7 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
       const since = performance.now();
       await store.close();
       expect(performance.now() - since).toBeLessThan(CLOSES_WITHIN_MS);
-      expect(await Promise.all(writing)).toEqual([told, 'storage_failed', 'storage_failed']);
+      expect(await Promise.all(writing)).toEqual([reported, 'storage_failed', 'storage_failed']);
       expect((await reading).map(({ status }) => status)).not.toContain('fulfilled');
       await expect.poll(storedEvents).toBe(read + stored);
     },
@@ -104,7 +104,7 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
       const watcher = await createConnect(address)();
       onTestFinished(watcher.end);
       const ask = async (text: string) => (await watcher.query({ text })).rows;
-      const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+      const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
       await watcher.queryAll('begin; lock table projects in access exclusive mode');
       const reads = Promise.allSettled(Array.from({ length: count }, () => store.read.projects.list()));
       await expect
@@ -114,9 +114,9 @@ describe.skipIf(postgresLack !== '')(`closing a shared store${postgresLack && ` 
       if (how === 'ends') await watcher.queryAll('commit');
       await closing;
       const stopping = { code: 'orchestrator_unreachable' };
-      const told = await reads;
-      expect(told.map((read) => read.status)).toEqual(Array.from({ length: count }, () => status));
-      for (const read of told) if (read.status === 'rejected') expect(read.reason).toMatchObject(stopping);
+      const reported = await reads;
+      expect(reported.map((read) => read.status)).toEqual(Array.from({ length: count }, () => status));
+      for (const read of reported) if (read.status === 'rejected') expect(read.reason).toMatchObject(stopping);
       await expect(store.read.projects.list()).rejects.toMatchObject(stopping);
       await expect(store.board()).rejects.toMatchObject(stopping);
       await expect(store.read.outbox.listOf(LaunchId.parse('L1'), [])).rejects.toMatchObject(stopping);

@@ -42,12 +42,12 @@ export function closing({ draft, begun, commit, events }: Done, writerId: string
     ({ seq, at, type, data }) => `(${seq},${text(at)},${text(type)},${text(JSON.stringify(data))})`,
   );
   const given = [...draft.given.values()].filter(({ launchId }) => launchId !== null);
-  const news = given.map(({ id, launchId }) => `(${commit},${text(id)},${text(launchId ?? '')})`);
+  const updates = given.map(({ id, launchId }) => `(${commit},${text(id)},${text(launchId ?? '')})`);
   const seq = begun.seq + events.length;
   return [
     ...(draft.isSynced() ? [] : ['set local synchronous_commit = off']),
     ...(rows.length === 0 ? [] : [`insert into events (seq, at, type, data) values ${rows.join()}`]),
-    ...(news.length === 0 ? [] : [`insert into given_rows ("commit", row_id, launch_id) values ${news.join()}`]),
+    ...(updates.length === 0 ? [] : [`insert into given_rows ("commit", row_id, launch_id) values ${updates.join()}`]),
     `insert into writers (id, "commit") values (${text(writerId)}, ${commit})
        on conflict (id) do update set "commit" = excluded."commit", at = now()`,
     `update cluster_state set "commit" = ${commit}, seq = ${seq} where id = 1`,

@@ -1,24 +1,24 @@
 import pg from 'pg';
 import { z } from 'zod';
-import { outcomeUnknown, type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
+import { outcomeUnknown, type StorageError, storageErrorOf, storageFailed } from '../storage-failure.ts';
 import type { Done } from './commit-statements.ts';
 import type { PgLink } from './pg-link.ts';
 
 const Commit = z.object({ commit: z.int() });
 
-const UNKNOWN: StorageTrouble = {
+const UNKNOWN: StorageError = {
   isDiskFull: false,
   isDoubtful: false,
   isLasting: false,
-  words: 'the database cannot be reached.',
+  text: 'the database cannot be reached.',
 };
 
 /**
  * Finds out what became of a commit whose connection was cut while it ran. The row of this process in `writers` tells it, once
  * the lock is free: nobody else changes that row.
- * @param tellOf tells the listeners of a commit that was made
+ * @param notifyOf tells the listeners of a commit that was made
  */
-export function createCutCommits(writerId: string, tellOf: (done: Done) => Promise<void>) {
+export function createCutCommits(writerId: string, notifyOf: (done: Done) => Promise<void>) {
   let open: { commit: number; settle: (isCommitted: boolean) => Promise<void>; giveUp: () => void } | null = null;
   let isOver = false;
 
@@ -41,8 +41,8 @@ export function createCutCommits(writerId: string, tellOf: (done: Done) => Promi
       open = {
         commit: done.commit,
         async settle(isCommitted) {
-          if (!isCommitted) return reject(storageFailed(troubleOf(cause) ?? UNKNOWN, cause));
-          await tellOf(done);
+          if (!isCommitted) return reject(storageFailed(storageErrorOf(cause) ?? UNKNOWN, cause));
+          await notifyOf(done);
           resolve(value);
         },
         giveUp: () => reject(outcomeUnknown(cause)),

@@ -6,14 +6,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { findProgram } from '../../../../../scripts/debian.ts';
 import { createDatabase, postgresLack } from '../../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
-import { sampleProject, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 const [dumps, restores] = ['pg_dump', 'pg_restore'].map(findProgram);
 const lack = postgresLack || (dumps && restores ? '' : 'needs pg_dump and pg_restore');
 
 async function open(address: DatabaseAddress) {
-  const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+  const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
   onTestFinished(store.close);
   const write = (index: number) =>
     store.transact((tx) => tx.emit({ type: 'transcript-appended', data: { stageId: stageId('S1'), index } }));

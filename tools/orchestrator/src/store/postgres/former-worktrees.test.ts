@@ -15,7 +15,7 @@ it.skipIf(postgresLack !== '')(
     await store.transact(async (tx) => {
       await tx.machines.register(ATTIC, machineReport({ name: 'attic' }), 60_000);
       await tx.projects.save(project);
-      await tx.projectPlaces.save({ projectId: project.id, machineId: ATTIC, path: '/attic/shop', remote: null });
+      await tx.projectLocations.save({ projectId: project.id, machineId: ATTIC, path: '/attic/shop', remote: null });
       await tx.stages.insert(sampleStage({ id: 'STAGE-1', title: 'Lost', lost: { ...lost, worktree: WORKTREE } }));
       await tx.stages.insert(sampleStage({ id: 'STAGE-2', lost: { ...lost, worktree: null } }));
       await tx.stages.insert(sampleStage({ id: 'STAGE-3', worktree: WORKTREE }));
@@ -26,7 +26,7 @@ it.skipIf(postgresLack !== '')(
     });
     const migrated = await openAgain();
     onTestFinished(migrated.close);
-    const found = await migrated.read.formerWorktrees.listOf(ATTIC);
+    const found = await migrated.read.orphanedWorktrees.listOf(ATTIC);
     expect(found).toEqual([
       {
         machineId: ATTIC,
@@ -43,9 +43,9 @@ it.skipIf(postgresLack !== '')(
       },
     ]);
     const [first = expect.fail()] = found;
-    await migrated.transact((tx) => tx.formerWorktrees.save({ ...first, isKept: true }));
-    expect(await migrated.read.formerWorktrees.listOf(ATTIC)).toMatchObject([{ isKept: true }]);
-    await migrated.transact((tx) => tx.formerWorktrees.remove(first));
-    expect(await migrated.read.formerWorktrees.listOf(ATTIC)).toEqual([]);
+    await migrated.transact((tx) => tx.orphanedWorktrees.save({ ...first, isKept: true }));
+    expect(await migrated.read.orphanedWorktrees.listOf(ATTIC)).toMatchObject([{ isKept: true }]);
+    await migrated.transact((tx) => tx.orphanedWorktrees.remove(first));
+    expect(await migrated.read.orphanedWorktrees.listOf(ATTIC)).toEqual([]);
   },
 );

@@ -9,7 +9,7 @@ import {
 } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
 import { canMount, mountSmallDisk } from '../../../test/support/small-disk.ts';
-import { sampleProject, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import type { Store } from '../store.ts';
 import { createConnect, type PgLink } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
@@ -25,7 +25,7 @@ const works = (attempt: () => Promise<unknown>) =>
 it.skipIf(postgresLack !== '')('says that a server has no connection left, and goes on when it has', async () => {
   const server = await startPostgres(undefined, ['max_connections = 12', 'superuser_reserved_connections = 0']);
   const address = parseDatabaseUrl(await createDatabaseOn(server.address));
-  const open = () => openPostgresStore({ address, edges: tickingEdges(), log: silent });
+  const open = () => openPostgresStore({ address, platform: tickingPlatform(), log: silent });
   const store = await open();
   onTestFinished(store.close);
   await store.transact((tx) => tx.projects.save(sampleProject()));
@@ -39,8 +39,8 @@ it.skipIf(postgresLack !== '')('says that a server has no connection left, and g
       others.push(link);
     }
   });
-  const words = expect.stringMatching(/no connection left\. Raise its max_connections/);
-  await expect(open()).rejects.toMatchObject({ code: 'storage_failed', message: words });
+  const text = expect.stringMatching(/no connection left\. Raise its max_connections/);
+  await expect(open()).rejects.toMatchObject({ code: 'storage_failed', message: text });
   const reads = await Promise.allSettled(Array.from({ length: 4 }, () => store.read.projects.list()));
   for (const read of reads) if (read.status === 'rejected') expect(read.reason).toMatchObject({ code: '53300' });
   await write(store, 1); // over the connection that it has
@@ -61,10 +61,10 @@ it.skipIf(lack !== '')(
     const url = await createDatabaseOn(server.address);
     const address = parseDatabaseUrl(url);
     await runSql(server.address, `alter database ${address.database} set tablespace small`);
-    const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+    const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
     onTestFinished(store.close);
-    const troubles: (boolean | undefined)[] = [];
-    store.onWrite((trouble) => troubles.push(trouble?.isDiskFull));
+    const storageErrors: (boolean | undefined)[] = [];
+    store.onWrite((storageError) => storageErrors.push(storageError?.isDiskFull));
     let stored = 0;
     await disk.fill();
     let failure: unknown = null;
@@ -80,12 +80,12 @@ it.skipIf(lack !== '')(
         },
       ),
     );
-    const words = expect.stringMatching(/disk of the database's server is full\. Free some space there/);
-    expect(failure).toMatchObject({ code: 'storage_failed', message: words });
-    expect(troubles.at(-1)).toBe(true);
+    const text = expect.stringMatching(/disk of the database's server is full\. Free some space there/);
+    expect(failure).toMatchObject({ code: 'storage_failed', message: text });
+    expect(storageErrors.at(-1)).toBe(true);
     await disk.free();
     await until('it writes again', () => works(() => write(store, stored + 1)));
-    expect(troubles.at(-1)).toBeUndefined();
+    expect(storageErrors.at(-1)).toBeUndefined();
     const events = await store.read.events.since(0, 10_000);
     expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: stored + 1 }, (_, at) => at + 1));
   },

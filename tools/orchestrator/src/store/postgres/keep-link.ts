@@ -12,7 +12,7 @@ const LAST_RETRY_MS = 1_000;
 /** How long closing waits for a last connection. */
 const CLOSE_MS = 2_000;
 
-export interface LinkKeeper {
+export interface LinkConnection {
   /** Resolves with the connection. @throws what the last attempt has failed with, at once when the grace is over */
   link(): Promise<PgLink>;
   /** Ends the connection, with whatever waits for its answer, and makes no other one for `link`. */
@@ -21,7 +21,7 @@ export interface LinkKeeper {
   close(isNeeded: boolean): Promise<void>;
 }
 
-interface KeeperParts {
+interface LinkConnectionDeps {
   connect: Connect;
   /** Runs on each new connection before anybody gets it; if it fails, the connection is tried anew. */
   prepare: (link: PgLink) => Promise<void>;
@@ -29,7 +29,7 @@ interface KeeperParts {
 }
 
 /** Keeps one connection, and makes it anew as soon as it breaks, for as long as it takes. */
-export async function keepLink({ connect, prepare, log }: KeeperParts): Promise<LinkKeeper> {
+export async function maintainLink({ connect, prepare, log }: LinkConnectionDeps): Promise<LinkConnection> {
   let current: PgLink | null = null;
   let attempts: Promise<void> | null = null;
   let brokenAt = 0;

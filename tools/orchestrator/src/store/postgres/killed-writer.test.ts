@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDatabase, postgresLack } from '../../../../../test-support/postgres.ts';
-import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, sampleStage, silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 const WRITER = join(import.meta.dirname, '../../../test/support/shared-writer-main.ts');
@@ -15,7 +15,7 @@ it.skipIf(postgresLack !== '')(
   'a writer that is killed leaves nothing half, and the lock is free at once',
   async () => {
     const url = await createDatabase();
-    const store = await openPostgresStore({ address: parseDatabaseUrl(url), edges: tickingEdges(), log: silent });
+    const store = await openPostgresStore({ address: parseDatabaseUrl(url), platform: tickingPlatform(), log: silent });
     onTestFinished(store.close);
     await store.transact(async (tx) => {
       await tx.projects.save(sampleProject());

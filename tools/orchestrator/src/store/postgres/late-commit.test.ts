@@ -3,18 +3,18 @@ import { type DatabaseAddress, parseDatabaseUrl } from '@callboard/runtime/datab
 import { expect, it, onTestFinished } from 'vitest';
 import { createDatabaseOn, postgresLack, runSql, startPostgres } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
-import { silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 async function open(address: DatabaseAddress) {
-  const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+  const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
   onTestFinished(store.close);
   return store;
 }
 
 /** Keeps everybody from reading which rows were given to launches. Returns how to let them. */
-async function holdNews(address: DatabaseAddress): Promise<() => Promise<unknown>> {
+async function pauseUpdates(address: DatabaseAddress): Promise<() => Promise<unknown>> {
   const link = await createConnect(address)();
   onTestFinished(link.end);
   await link.queryAll('begin; lock table given_rows in access exclusive mode');
@@ -35,7 +35,7 @@ it.skipIf(postgresLack !== '')(
       runSql(server.address, `select ${select} from pg_stat_activity where ${where}`, database);
     const isAtLeastOne = async (where: string) => Number(await activity('count(*)', where)) > 0;
     here.onGiven(LaunchId.parse('L1'), () => undefined);
-    const letRead = await holdNews(address);
+    const letRead = await pauseUpdates(address);
     await there.transact((tx) => tx.emit(note));
     await until('news are being read', () => isAtLeastOne(`wait_event_type = 'Lock' and query like '%given_rows%'`));
     let hasWorked = false;

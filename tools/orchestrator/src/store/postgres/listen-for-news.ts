@@ -5,40 +5,40 @@ import { CHANNEL } from './commit-statements.ts';
 import type { Connect, PgLink } from './pg-link.ts';
 
 /** A notification may get lost with its connection: the table is the truth. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
-interface NewsParts {
+interface UpdateDeps {
   connect: Connect;
-  look: () => Promise<void>;
+  check: () => Promise<void>;
   /** Whether everything up to a commit is known here. Resolves when a commit of this process that ends just now is over. */
   isKnown: (commit: number) => Promise<boolean>;
   log: Logger;
 }
 
 /** Looks for commits of others when the database tells of one, and each second. */
-export function listenForNews({ connect, look, isKnown, log }: NewsParts): { stop(): Promise<void> } {
+export function listenForUpdates({ connect, check, isKnown, log }: UpdateDeps): { stop(): Promise<void> } {
   const stopped = new AbortController();
   let link: PgLink | null = null;
   let isDue = false;
-  let looking: Promise<void> | null = null;
+  let viewing: Promise<void> | null = null;
 
-  function lookSoon(): void {
+  function checkSoon(): void {
     isDue = true;
-    looking ??= lookUntilDone().finally(() => {
-      looking = null;
+    viewing ??= checkUntilDone().finally(() => {
+      viewing = null;
     });
   }
 
-  async function lookUntilDone(): Promise<void> {
+  async function checkUntilDone(): Promise<void> {
     while (isDue && !stopped.signal.aborted) {
       isDue = false;
-      await look();
+      await check();
     }
   }
 
   /** The database tells of the commits of this process as well: they need no look. */
   async function hear(commit: number): Promise<void> {
-    if (!(await isKnown(commit))) lookSoon();
+    if (!(await isKnown(commit))) checkSoon();
   }
 
   async function listen(): Promise<void> {
@@ -46,15 +46,15 @@ export function listenForNews({ connect, look, isKnown, log }: NewsParts): { sto
     link = opened;
     opened.onNotification((payload) => void hear(Number(payload)));
     await opened.queryAll(`listen ${CHANNEL}`);
-    lookSoon(); // what came before
+    checkSoon(); // what came before
   }
 
   async function watch(): Promise<void> {
     while (!stopped.signal.aborted) {
       if (link === null || link.isBroken())
         await listen().catch((error: unknown) => log.debug({ reason: messageOf(error) }, 'database not listened to'));
-      await wait(LOOK_EVERY_MS, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
-      lookSoon();
+      await wait(CHECK_INTERVAL_MS, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
+      checkSoon();
     }
   }
 
@@ -65,7 +65,7 @@ export function listenForNews({ connect, look, isKnown, log }: NewsParts): { sto
       stopped.abort();
       await link?.end();
       await watching;
-      await looking;
+      await viewing;
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   startStandby,
 } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
-import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 /** A server that writes what need not be on its disk at once only with what has to be. */
@@ -23,7 +23,7 @@ async function openStores(count: number, hasStandby = false) {
     const onCommitsLost = () => {
       lost += 1;
     };
-    const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent, onCommitsLost });
+    const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent, onCommitsLost });
     onTestFinished(store.close);
     const save = (name: string, sync: 'now' | 'later') =>
       store.transact((tx) => tx.projects.save(sampleProject({ id: name, path: `/${name}` })), { sync });

@@ -30,8 +30,8 @@ export async function migrate(link: PgLink): Promise<void> {
     await link.queryAll(['begin', ...ownStatements, 'commit'].join(';'));
     for (const migration of migrations) {
       const known = await lockVersion(link);
-      const words = newerThanKnown(known);
-      if (words !== null) throw new OperationalError('database_newer', `This Callboard cannot start: ${words}`);
+      const text = newerThanKnown(known);
+      if (text !== null) throw new OperationalError('database_newer', `This Callboard cannot start: ${text}`);
       const due = migration.id > known ? statementsFor('postgres', migration) : [];
       const version = Math.max(known, migration.id);
       await link.queryAll([...due, `update cluster_state set version = ${version}`, 'commit'].join(';'));
@@ -46,8 +46,8 @@ export async function migrate(link: PgLink): Promise<void> {
 
 /** @param row has the version of the database. @throws StoreOutgrown if a newer Callboard has written to it */
 export function requireKnownVersion(row: unknown): void {
-  const words = newerThanKnown(Version.parse(row).version);
-  if (words !== null) throw new StoreOutgrown(words);
+  const text = newerThanKnown(Version.parse(row).version);
+  if (text !== null) throw new StoreOutgrown(text);
 }
 
 /** Says so if a newer Callboard has written to the database. Null otherwise. */

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
-import { silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import { SKIPPED } from './begin-epoch.ts';
 import { CHANNEL } from './commit-statements.ts';
 import { createConnect } from './pg-link.ts';
@@ -17,7 +17,7 @@ it.skipIf(postgresLack !== '')(
     const tries: string[] = [];
     const log = { ...silent, debug: (...said: unknown[]) => void tries.push(JSON.stringify(said)) };
     const open = async (logger = silent) => {
-      const store = await openPostgresStore({ address, edges: tickingEdges(), log: logger });
+      const store = await openPostgresStore({ address, platform: tickingPlatform(), log: logger });
       onTestFinished(store.close);
       return store;
     };

@@ -2,7 +2,7 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { z } from 'zod';
 import { OperationalError } from '../../lib/errors.ts';
 import { postgresCopy, type Query } from '../copy/postgres-copy.ts';
-import type { ProjectPlace } from '../copy/sqlite-copy.ts';
+import type { ProjectLocation } from '../copy/sqlite-copy.ts';
 import type { CopySource, CopyTarget } from '../copy/table-rows.ts';
 import { beginEpoch } from './begin-epoch.ts';
 import { migrate } from './migrate.ts';
@@ -24,11 +24,11 @@ export interface PostgresCopy {
 
 export interface MachineTables {
   /** Where this machine has its projects. */
-  places(): Promise<readonly ProjectPlace[]>;
+  places(): Promise<readonly ProjectLocation[]>;
 }
 
 const Machine = z.object({ name: z.string() });
-const Place = z.object({ projectId: z.string(), path: z.string() });
+const Location = z.object({ projectId: z.string(), path: z.string() });
 
 /**
  * Connects to a store, and brings it up to date as a start does. A copy may take as long as it needs, unlike anything else there.
@@ -50,7 +50,7 @@ export async function openForCopy(
   const query: Query = async (text, values = []) => (await link.query({ text, values })).rows;
   const places = async () => {
     const text = 'select project_id as "projectId", path from project_places where machine_id = $1';
-    return (await query(text, [here])).map((row) => Place.parse(row));
+    return (await query(text, [here])).map((row) => Location.parse(row));
   };
   const transaction = async <T>(begin: string, work: () => Promise<T>): Promise<T> => {
     await query(begin);

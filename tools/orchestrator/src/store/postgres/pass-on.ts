@@ -12,7 +12,7 @@ import type { Moment } from './commit-statements.ts';
 import type { RequireNothingLost } from './lost-commits.ts';
 import type { SeenLaunches } from './seen-launches.ts';
 
-interface PassOnParts {
+interface PassOnDeps {
   db: Database;
   subscribers: Subscribers;
   seen: SeenLaunches;
@@ -28,7 +28,7 @@ export type PassOn = ReturnType<typeof createPassOn>;
 const PAGE = 500;
 
 /** Passes on what was committed, by this process and by others: rows to their launches, then events, each once and in order. */
-export function createPassOn({ db, subscribers, seen, log, requireNothingLost, from }: PassOnParts) {
+export function createPassOn({ db, subscribers, seen, log, requireNothingLost, from }: PassOnDeps) {
   const mutex = createKeyedMutex();
   const alone = <T>(work: () => Promise<T>): Promise<T> => mutex('passing on', work);
   const foreign = new Set<() => void>();
@@ -54,9 +54,9 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
       isWhole = events.length === 0 || done.seq >= seq; // pruned or skipped ones are missing
     }
     done = { commit: done.commit, seq: Math.max(seq, done.seq) };
-    const told = isNewEpoch ? epochs : [];
+    const reported = isNewEpoch ? epochs : [];
     isNewEpoch = false;
-    subscribers.run([...foreign, ...told]);
+    subscribers.run([...foreign, ...reported]);
   }
 
   function give(given: readonly { commit: number; rows: GivenRows }[]): void {
@@ -85,10 +85,10 @@ export function createPassOn({ db, subscribers, seen, log, requireNothingLost, f
       publish(events);
     },
     /** Keeps what only this process knows of a commit of its own until it is passed on. Call within `alone`. */
-    ownLater: late.keep,
+    ownLater: late.save,
     passOnUntil,
     /** Looks for commits of others. Failures are logged: the next look finds the same. */
-    look: () =>
+    check: () =>
       alone(async () => {
         try {
           const row = await db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirst();
@@ -139,7 +139,7 @@ const listenersIn =
 function createLateRows() {
   const late = new Map<number, GivenRows>();
   return {
-    keep(commit: number, given: GivenRows): void {
+    save(commit: number, given: GivenRows): void {
       const written = [...given].filter(([, { state }]) => state === 'written');
       if (written.length > 0) late.set(commit, new Map(written));
     },

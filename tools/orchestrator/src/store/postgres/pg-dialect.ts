@@ -90,14 +90,14 @@ class PgConnection implements DatabaseConnection {
 }
 
 /** A server keeps each named query of each connection. */
-const MOST_NAMES = 400;
+const MAX_NAMES = 400;
 const names = new Map<string, string>();
 
 /** Prepared queries save the server the planning. The names hold for every connection, because a name means one text. */
 export function nameOf(text: string): { name?: string } {
   const known = names.get(text);
   if (known !== undefined) return { name: known };
-  if (names.size >= MOST_NAMES) return {};
+  if (names.size >= MAX_NAMES) return {};
   const name = `q${names.size}`;
   names.set(text, name);
   return { name };

@@ -6,7 +6,7 @@ import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { DatabaseUnreachable, isAnswerOfPostgres } from '../storage-failure.ts';
 import { createServerHistory, type ServerHistory } from './server-history.ts';
-import { tlsOf, wordsOfTls } from './tls.ts';
+import { tlsErrorText, tlsOf } from './tls.ts';
 
 type Host = DatabaseAddress['hosts'][number];
 
@@ -109,7 +109,7 @@ export function createConnect(address: DatabaseAddress, history: ServerHistory =
           isAsked = false;
         });
       } catch (error) {
-        if (failure === undefined || (!hasWords(failure) && hasWords(error))) failure = error;
+        if (failure === undefined || (!hasText(failure) && hasText(error))) failure = error;
       }
     }
     throw failure ?? notNeeded();
@@ -134,7 +134,7 @@ function noticingLoss(link: PgLink, onLost: () => void): PgLink {
 const notNeeded = () => new DatabaseUnreachable('the connection is not needed any more');
 
 /** Whether a failure says more than that a server does not answer. */
-const hasWords = (error: unknown): boolean => error instanceof DatabaseUnreachable && error.words !== null;
+const hasText = (error: unknown): boolean => error instanceof DatabaseUnreachable && error.text !== null;
 
 async function connectTo(
   address: DatabaseAddress,
@@ -177,8 +177,8 @@ async function connectTo(
     return link;
   } catch (error) {
     await link.end();
-    const words = wordsOfTls(error, host);
-    throw words === null ? asUnreachable(error) : new DatabaseUnreachable(messageOf(error), { words, cause: error });
+    const text = tlsErrorText(error, host);
+    throw text === null ? asUnreachable(error) : new DatabaseUnreachable(messageOf(error), { text, cause: error });
   }
 }
 

@@ -1,20 +1,20 @@
 import type { LaunchId } from '@callboard/contract';
 import { type DatabaseAddress, nameOfDatabase } from '@callboard/runtime/database-url';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import { createBreath } from '../../lib/breath.ts';
-import type { Edges } from '../../lib/edges.ts';
+import { createYield } from '../../lib/breath.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createKnown, NOTHING_KNOWN } from '../sql/known-rows.ts';
+import { createRowCaches, NOTHING_CACHED } from '../sql/known-rows.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
-import { createTogether } from '../sql/together.ts';
-import { type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
+import { createBatcher } from '../sql/together.ts';
+import { type StorageError, storageErrorOf, storageFailed } from '../storage-failure.ts';
 import type { Store, Tables, Tx } from '../store.ts';
 import { beginEpoch } from './begin-epoch.ts';
 import type { Fence } from './commit-statements.ts';
-import { keepLink, type LinkKeeper } from './keep-link.ts';
-import { listenForNews } from './listen-for-news.ts';
+import { type LinkConnection, maintainLink } from './keep-link.ts';
+import { listenForUpdates } from './listen-for-news.ts';
 import { watchForLoss } from './lost-commits.ts';
 import { migrate, requireKnownVersion } from './migrate.ts';
 import { createPassOn, type PassOn } from './pass-on.ts';
@@ -28,7 +28,7 @@ import { createWriter, type Run } from './write-transaction.ts';
 
 export interface PostgresStoreOptions {
   address: DatabaseAddress;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   diskPauseReason?: Tx['diskPauseReason'];
   /** Where the newest timeline is kept; without it, for as long as this process lives. */
@@ -58,9 +58,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await migrate(link).finally(() => link.end());
     return await createStore(connect, options);
   } catch (error) {
-    const trouble = troubleOf(error);
-    if (trouble === null) throw error;
-    const message = `The store ${nameOfDatabase(address)} cannot be opened: ${trouble.words}`;
+    const storageError = storageErrorOf(error);
+    if (storageError === null) throw error;
+    const message = `The store ${nameOfDatabase(address)} cannot be opened: ${storageError.text}`;
     throw new OperationalError('storage_failed', message, { cause: error });
   }
 }
@@ -71,26 +71,26 @@ const CUT_MS = 500;
 
 async function createStore(
   connect: Connect,
-  { edges, log, diskPauseReason = () => null, onCommitsLost = () => undefined }: PostgresStoreOptions,
+  { platform, log, diskPauseReason = () => null, onCommitsLost = () => undefined }: PostgresStoreOptions,
 ): Promise<SharedStore> {
   const subscribers = createSubscribers(log);
   const pool = createReadPool(connect);
-  const sync = createServerSync(pool, edges, subscribers.tellWrite);
+  const sync = createServerSync(pool, platform, subscribers.reportWrite);
   const seen = createSeenLaunches();
   const requireNothingLost = watchForLoss(pool.db, onCommitsLost);
-  const writerId = edges.newId();
-  let keeper: LinkKeeper | undefined;
+  const writerId = platform.newId();
+  let connection: LinkConnection | undefined;
   let passOn: PassOn | undefined;
   const writer = createWriter({
-    edges,
+    platform,
     diskPauseReason,
     subscribers,
     writerId,
     onUnsynced: sync.countUnsynced,
-    keeper: () => required(keeper),
+    connection: () => required(connection),
     passOn: () => required(passOn),
   });
-  keeper = await keepLink({
+  connection = await maintainLink({
     connect,
     log,
     prepare: async (link) => {
@@ -101,18 +101,18 @@ async function createStore(
   });
   const from = await pool.db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirstOrThrow();
   passOn = createPassOn({ db: pool.db, subscribers, seen, log, requireNothingLost, from });
-  const news = listenForNews({ connect, look: passOn.look, isKnown: passOn.isKnown, log });
+  const updates = listenForUpdates({ connect, check: passOn.check, isKnown: passOn.isKnown, log });
   const queue = createWriteQueue(subscribers);
   const transact: Store['transact'] = async (work, options) => {
     const { result } = await queue.add(() => writer.run(work, options));
     return result;
   };
-  const together = createTogether((work) => transact(work, { sync: 'later' }));
+  const batch = createBatcher((work) => transact(work, { sync: 'later' }));
   return {
-    transact: (work, options) => (options?.together ? together(work) : transact(work, options)),
+    transact: (work, options) => (options?.batch ? batch(work) : transact(work, options)),
     sync: sync.sync,
-    probe: () => queue.probe(() => required(keeper).link()),
-    read: new SharedReads(pool, NOTHING_KNOWN, seen),
+    probe: () => queue.probe(() => required(connection).link()),
+    read: new SharedReads(pool, NOTHING_CACHED, seen),
     board: () => readInOne(pool, readBoard),
     boardOf: (stageId) => readInOne(pool, (all) => readBoardOf(all, stageId)),
     onGiven: (launchId: LaunchId, take) => {
@@ -130,13 +130,13 @@ async function createStore(
     fenceWith: writer.setFence,
     async close() {
       if (!(await settlesWithin(queue.idle(), CLOSE_MS))) {
-        await required(keeper).cut(); // what has not begun its commit is not stored
+        await required(connection).cut(); // what has not begun its commit is not stored
         if (!(await settlesWithin(queue.idle(), CUT_MS))) await pool.close(); // a commit may wait for a read
         await queue.idle();
       }
-      await required(keeper).close(writer.hasUnknown()); // a last connection tells what became of a commit
+      await required(connection).close(writer.hasUnknown()); // a last connection tells what became of a commit
       writer.giveUp();
-      await Promise.all([news.stop(), pool.close()]); // a look for news may wait for the pool
+      await Promise.all([updates.stop(), pool.close()]); // a look for news may wait for the pool
     },
   };
 }
@@ -148,30 +148,30 @@ function required<T>(value: T | undefined): T {
 
 /** A write that takes so long is told before its time is over: a network that swallows everything, or a server that stands still, answers nobody. */
 const SILENT_MS = 5_000;
-const SILENT: StorageTrouble = {
+const SILENT: StorageError = {
   isDiskFull: false,
   isDoubtful: false,
   isLasting: false,
-  words: `the database has not answered for ${SILENT_MS / 1_000} s. Check its server and the network.`,
+  text: `the database has not answered for ${SILENT_MS / 1_000} s. Check its server and the network.`,
 };
 
 /** Runs writes one after another. Reports after each whether the store could write, and while one takes long that it cannot. */
-function createWriteQueue({ tellWrite }: Subscribers) {
-  const breath = createBreath();
+function createWriteQueue({ reportWrite }: Subscribers) {
+  const yieldToEventLoop = createYield();
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt<T>(write: () => Promise<Run<T>>): Promise<Run<T>> {
-    await breath();
-    const silence = setTimeout(() => tellWrite(SILENT), SILENT_MS).unref();
+    await yieldToEventLoop();
+    const silence = setTimeout(() => reportWrite(SILENT), SILENT_MS).unref();
     try {
       const run = await write().finally(() => clearTimeout(silence));
-      tellWrite(run.trouble);
+      reportWrite(run.storageError);
       return run;
     } catch (error) {
-      const trouble = troubleOf(error);
-      if (trouble === null) throw error;
-      tellWrite(trouble);
-      throw storageFailed(trouble, error);
+      const storageError = storageErrorOf(error);
+      if (storageError === null) throw error;
+      reportWrite(storageError);
+      throw storageFailed(storageError, error);
     }
   }
 
@@ -184,11 +184,11 @@ function createWriteQueue({ tellWrite }: Subscribers) {
   return {
     add,
     /** Writes the row that each writer locks, as it is, through to the disk. */
-    async probe(link: LinkKeeper['link']): Promise<void> {
+    async probe(link: LinkConnection['link']): Promise<void> {
       await add(async () => {
         const [row] = await (await link()).queryAll('update cluster_state set "commit" = "commit" returning version');
         requireKnownVersion(row?.rows[0]);
-        return { result: Promise.resolve(undefined), trouble: null };
+        return { result: Promise.resolve(undefined), storageError: null };
       });
     },
     idle: () => last,
@@ -197,4 +197,4 @@ function createWriteQueue({ tellWrite }: Subscribers) {
 
 /** Reads one state of the database. What it reads may be outdated at once, so nothing is cached. */
 const readInOne = <T>({ db }: ReadPool, read: (all: Tables) => Promise<T>): Promise<T> =>
-  db.transaction().execute((trx) => read(new SharedReads({ db: trx }, createKnown().begin())));
+  db.transaction().execute((trx) => read(new SharedReads({ db: trx }, createRowCaches().begin())));

@@ -6,7 +6,7 @@ import { kyselyOn } from './pg-dialect.ts';
 import type { Connect, PgLink } from './pg-link.ts';
 
 /** Reads that run at the same time. */
-const MOST_LINKS = 4;
+const MAX_LINKS = 4;
 /** How long closing waits for reads that run. */
 const CLOSE_MS = 2_000;
 
@@ -40,7 +40,7 @@ export function createReadPool(connect: Connect): ReadPool {
   }
 
   async function acquire(): Promise<PgLink> {
-    while (count >= MOST_LINKS && !isClosed) await new Promise<void>((resolve) => waiting.push(resolve));
+    while (count >= MAX_LINKS && !isClosed) await new Promise<void>((resolve) => waiting.push(resolve));
     if (isClosed) throw storeClosed();
     count++;
     try {

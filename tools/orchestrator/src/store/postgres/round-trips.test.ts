@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
 import { openTestStore } from '../../../test/support/test-store.ts';
-import { call, openTestTurn, says, tells } from '../../../test/support/test-turn.ts';
+import { call, notifies, openTestTurn, says } from '../../../test/support/test-turn.ts';
 
 /** What other connections ask: reads outside of transactions, and looks for news. */
 const OTHERS = /^(select "commit"|begin isolation|commit$|listen|show|select system_identifier)/;
@@ -51,8 +51,8 @@ it.skipIf(postgresLack !== '')(
     await after('session-updated');
     expect(tripsOf(0, 'select max("position")')).toBe(7);
 
-    print(tells('system', { subtype: 'init', model: 'opus', permissionMode: 'default' }));
-    print(tells('user', { uuid: messageId, isReplay: true, message: { role: 'user', content: 'go' } }));
+    print(notifies('system', { subtype: 'init', model: 'opus', permissionMode: 'default' }));
+    print(notifies('user', { uuid: messageId, isReplay: true, message: { role: 'user', content: 'go' } }));
     print(says({ type: 'tool_use', ...call }));
     await after('session-updated');
 

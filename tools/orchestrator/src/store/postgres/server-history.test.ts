@@ -8,7 +8,7 @@ import { findProgram } from '../../../../../scripts/debian.ts';
 import { createDatabaseOn, postgresLack, startPostgres, startStandby } from '../../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../../test-support/until.ts';
-import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { DatabaseUnreachable } from '../storage-failure.ts';
 import { type Connect, createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
@@ -56,8 +56,8 @@ describe.skipIf(lack !== '')(`a server that is back after its standby took over$
   it('is refused by a machine that starts while the newer one is down, until a person decides', async () => {
     const { old, standby, url, only, address } = await twoServers();
     const historyFile = join(await temporaryFolder(), 'database-timelines.json');
-    const edges = tickingEdges();
-    const open = async (at: DatabaseAddress) => openPostgresStore({ address: at, historyFile, edges, log: silent });
+    const platform = tickingPlatform();
+    const open = async (at: DatabaseAddress) => openPostgresStore({ address: at, historyFile, platform, log: silent });
     const projects = async (at: DatabaseAddress) => {
       const store = await open(at);
       return store.read.projects.list().finally(store.close);
@@ -76,11 +76,11 @@ describe.skipIf(lack !== '')(`a server that is back after its standby took over$
     await standby.stop('fast');
     await old.start();
     const [olderAt, newerAt] = [old, standby].map((server) => `127.0.0.1:${server.address.port}`);
-    const words = `${olderAt} is an older copy: it is at timeline 1, and this machine has used timeline 2 (at ${newerAt}). Start the newer server. If the older one was restored on purpose, remove the file ${historyFile} on this machine`;
+    const text = `${olderAt} is an older copy: it is at timeline 1, and this machine has used timeline 2 (at ${newerAt}). Start the newer server. If the older one was restored on purpose, remove the file ${historyFile} on this machine`;
     for (const at of [address, only])
       await expect(open(at)).rejects.toMatchObject({
         code: 'storage_failed',
-        message: expect.stringContaining(words),
+        message: expect.stringContaining(text),
       });
 
     // Whoever restores a dump has another database, also on the older server.
@@ -160,7 +160,7 @@ it('refuses every server while the file cannot be read, and says what to do', as
   await writeFile(path, '{"newest":[{}]}');
   const refused = createServerHistory({ path, writer: silent }).require(at(2), 'db2');
   await expect(refused).rejects.toMatchObject({
-    words: expect.stringMatching(/cannot be read .*start the newest server and remove the file\.$/s),
+    text: expect.stringMatching(/cannot be read .*start the newest server and remove the file\.$/s),
   });
 });
 

@@ -5,8 +5,8 @@ import type { Logger } from '../../lib/logger.ts';
 import { DatabaseUnreachable, isNotAvailable } from '../storage-failure.ts';
 
 /** A database of a system, which all its copies share, and the timeline that the server of one of them is at. */
-const Place = z.object({ system: z.string(), database: z.string(), timeline: z.int() });
-const Used = Place.extend({ server: z.string() });
+const Location = z.object({ system: z.string(), database: z.string(), timeline: z.int() });
+const Used = Location.extend({ server: z.string() });
 type Used = z.infer<typeof Used>;
 const Noted = z.object({ newest: z.array(Used) });
 
@@ -66,7 +66,7 @@ export function createServerHistory(file: HistoryFile | null = null): ServerHist
         throw error;
       });
       if (rows.length === 0) return;
-      const found = { ...Place.parse(rows[0]), server };
+      const found = { ...Location.parse(rows[0]), server };
       const compared = last.then(() => compare(found)); // several connections may open at a time
       last = compared.catch(() => undefined);
       await compared;
@@ -80,10 +80,10 @@ const newer = (one: Used | undefined, other: Used | undefined) => (timelineOf(on
 
 function olderCopy({ server, timeline }: Used, newest: Used, file: HistoryFile | null): DatabaseUnreachable {
   const forget = file === null ? 'start this program again' : `remove the file ${file.path} on this machine`;
-  const words =
+  const text =
     `${server} is an older copy: it is at timeline ${timeline}, and this machine has used timeline ${newest.timeline} (at ${newest.server}). ` +
     `Start the newer server. If the older one was restored on purpose, ${forget}: then Callboard goes on with it.`;
-  return new DatabaseUnreachable('it is from before a fail-over', { words });
+  return new DatabaseUnreachable('it is from before a fail-over', { text });
 }
 
 /** @throws DatabaseUnreachable, with the file and what to do, if it cannot be read */
@@ -95,10 +95,10 @@ async function readNoted(file: HistoryFile | null): Promise<ReadonlyMap<string, 
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return new Map();
     const why = error instanceof z.ZodError ? 'its contents are not those that Callboard writes' : messageOf(error);
-    const words =
+    const text =
       `the file ${file.path} says which copy of the database is the newest that this machine has used, and cannot be read (${why}). ` +
       'Make it readable. If it is damaged, start the newest server and remove the file.';
-    throw new DatabaseUnreachable('no history of the servers', { words, cause: error });
+    throw new DatabaseUnreachable('no history of the servers', { text, cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Edges } from '../../lib/edges.ts';
-import { type StorageTrouble, storageFailed, troubleOf } from '../storage-failure.ts';
+import type { Platform } from '../../lib/edges.ts';
+import { type StorageError, storageErrorOf, storageFailed } from '../storage-failure.ts';
 import { syncFiles } from '../sync-files.ts';
 import type { ReadPool } from './read-pool.ts';
 
@@ -15,8 +15,8 @@ const FORGET_EVERY = 3_600;
 /** Tracks which commits are on the server's disk, and syncs the others. */
 export function createServerSync(
   { use }: ReadPool,
-  edges: Pick<Edges, 'syncFile'>,
-  tellWrite: (trouble: StorageTrouble) => void,
+  platform: Pick<Platform, 'syncFile'>,
+  reportWrite: (storageError: StorageError) => void,
 ) {
   /** How many transactions were committed without a sync, and how many of those are certainly on disk. */
   let committed = 0;
@@ -30,15 +30,15 @@ export function createServerSync(
     async sync(first: readonly string[] = []): Promise<void> {
       const until = committed;
       if (onDisk >= until) return;
-      await syncFiles(first, edges, tellWrite);
+      await syncFiles(first, platform, reportWrite);
       try {
         const isDue = times++ % FORGET_EVERY === 0;
         await use((link) => link.queryAll(isDue ? `${FORGET};${SYNC}` : SYNC));
       } catch (error) {
-        const trouble = troubleOf(error);
-        if (trouble === null) throw error;
-        tellWrite(trouble);
-        throw storageFailed(trouble, error);
+        const storageError = storageErrorOf(error);
+        if (storageError === null) throw error;
+        reportWrite(storageError);
+        throw storageFailed(storageError, error);
       }
       onDisk = Math.max(onDisk, until);
     },

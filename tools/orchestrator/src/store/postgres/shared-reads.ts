@@ -2,7 +2,7 @@ import type { LaunchId } from '@callboard/contract';
 import type { OutboxTable } from '../ports/session-tables.ts';
 import type { OutboxState } from '../records.ts';
 import type { Database } from '../sql/database.ts';
-import { type Known, NOTHING_KNOWN } from '../sql/known-rows.ts';
+import { NOTHING_CACHED, type RowCaches } from '../sql/known-rows.ts';
 import { outboxTable } from '../sql/tables/outbox.ts';
 import { StoreTables } from '../sql/tables/tables.ts';
 import type { SeenLaunches } from './seen-launches.ts';
@@ -11,9 +11,9 @@ import type { SeenLaunches } from './seen-launches.ts';
 export class SharedReads extends StoreTables {
   private readonly own: OutboxTable;
 
-  constructor({ db }: { db: Database }, known: Known, seen?: SeenLaunches) {
-    super(db, known);
-    this.own = seen === undefined ? outboxTable(db, known.queued) : notingOutbox(db, seen);
+  constructor({ db }: { db: Database }, caches: RowCaches, seen?: SeenLaunches) {
+    super(db, caches);
+    this.own = seen === undefined ? outboxTable(db, caches.queued) : notingOutbox(db, seen);
   }
 
   override get outbox() {
@@ -23,11 +23,11 @@ export class SharedReads extends StoreTables {
 
 function notingOutbox(db: Database, seen: SeenLaunches): OutboxTable {
   return {
-    ...outboxTable(db, NOTHING_KNOWN.queued),
+    ...outboxTable(db, NOTHING_CACHED.queued),
     listOf: (launchId: LaunchId, states: readonly OutboxState[]) =>
       db.transaction().execute(async (trx) => {
         const state = await trx.selectFrom('cluster_state').select('commit').executeTakeFirstOrThrow();
-        const rows = await outboxTable(trx, NOTHING_KNOWN.queued).listOf(launchId, states);
+        const rows = await outboxTable(trx, NOTHING_CACHED.queued).listOf(launchId, states);
         if (states.includes('accepted')) seen.note(launchId, state.commit);
         return rows;
       }),

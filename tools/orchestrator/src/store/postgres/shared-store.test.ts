@@ -13,9 +13,9 @@ import {
   sampleStage,
   silent,
   stageId,
-  tickingEdges,
+  tickingPlatform,
 } from '../../../test/support/test-store.ts';
-import type { StorageTrouble } from '../storage-failure.ts';
+import type { StorageError } from '../storage-failure.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore, type SharedStore } from './postgres-store.ts';
 
@@ -31,7 +31,7 @@ interface Machine {
 async function machinesOn(address: DatabaseAddress, count: number): Promise<Machine[]> {
   const machines: Machine[] = [];
   for (let nth = 0; nth < count; nth++) {
-    const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+    const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
     onTestFinished(store.close);
     const events: BoardEvent[] = [];
     store.onEvent((event) => events.push(event));
@@ -101,7 +101,7 @@ describe('several machines on one database', () => {
     here.store.onGiven(session.launchId(), (rows) => taken.push(...rows.map(({ wireId }) => wireId)));
     const give = (store: Store, wireId: string) =>
       store.transact(async (tx) => {
-        const row = { id: here.edges.newId(), stageId: session.stageId, launchId: session.launchId(), wireId };
+        const row = { id: here.platform.newId(), stageId: session.stageId, launchId: session.launchId(), wireId };
         const control = { kind: 'control' as const, request: { subtype: 'interrupt' as const } };
         await tx.outbox.insert({ ...row, actor: null, createdAt: tx.now, body: control });
       });
@@ -123,7 +123,7 @@ describe('several machines on one database', () => {
     for (let nth = 1; nth <= 20; nth++) {
       const wireId = `c${nth}`;
       const giving = there.transact(async (tx) => {
-        const row = { id: here.edges.newId(), stageId: session.stageId, launchId: session.launchId(), wireId };
+        const row = { id: here.platform.newId(), stageId: session.stageId, launchId: session.launchId(), wireId };
         const control = { kind: 'control' as const, request: { subtype: 'interrupt' as const } };
         await tx.outbox.insert({ ...row, actor: null, createdAt: tx.now, body: control });
       });
@@ -158,10 +158,10 @@ describe('several machines on one database', () => {
       message: expect.stringContaining('newer'),
     });
     // Looking whether it can write again does not say so either: the page would show and hide its notice for ever.
-    const told: (StorageTrouble | null)[] = [];
-    onTestFinished(store.onWrite((trouble) => void told.push(trouble)));
+    const reported: (StorageError | null)[] = [];
+    onTestFinished(store.onWrite((storageError) => void reported.push(storageError)));
     await expect(store.probe()).rejects.toMatchObject({ code: 'storage_failed' });
-    expect(told).toMatchObject([{ isLasting: true, words: expect.stringContaining('start it') }]);
+    expect(reported).toMatchObject([{ isLasting: true, text: expect.stringContaining('start it') }]);
     await expect(machinesOn(address, 1)).rejects.toMatchObject({ code: 'database_newer' });
   });
 });
@@ -259,12 +259,12 @@ describe('bad days of the database', () => {
       const count = await counterIn(first);
       for (const store of [first, second, first]) await count(store);
       await until('all have heard', () => machines.every(({ events }) => events.length === 3));
-      const troubles: (string | undefined)[] = [];
-      first.onWrite((trouble) => troubles.push(trouble?.words));
+      const storageErrors: (string | undefined)[] = [];
+      first.onWrite((storageError) => storageErrors.push(storageError?.text));
       await server.stop(how);
       await expect(count(first)).rejects.toMatchObject({ code: 'storage_failed' });
       await expect(first.read.stages.list()).rejects.toThrow();
-      expect(troubles.at(-1)).toContain('the database');
+      expect(storageErrors.at(-1)).toContain('the database');
       await server.start();
       for (const store of [first, second])
         await until('it writes again', () =>
@@ -274,7 +274,7 @@ describe('bad days of the database', () => {
           ),
         );
       await until('all have heard', () => machines.every(({ events }) => events.length === 5));
-      expect(troubles.at(-1)).toBeUndefined();
+      expect(storageErrors.at(-1)).toBeUndefined();
       const [skipped = 0] = seqsOf(machines[0] ?? expect.fail()).slice(3);
       expect(skipped).toBeGreaterThan(1_000_000_000);
       for (const machine of machines) expect(seqsOf(machine)).toEqual([1, 2, 3, skipped, skipped + 1]);

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
-import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
-import type { StorageTrouble } from '../storage-failure.ts';
+import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
+import type { StorageError } from '../storage-failure.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 it.skipIf(postgresLack !== '')(
@@ -10,13 +10,13 @@ it.skipIf(postgresLack !== '')(
   async () => {
     const address = await createStoreDatabase();
     const open = async () => {
-      const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+      const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
       onTestFinished(store.close);
       return store;
     };
     const [waiting, holding] = [await open(), await open()];
-    const told: (StorageTrouble | null)[] = [];
-    waiting.onWrite((trouble) => told.push(trouble));
+    const reported: (StorageError | null)[] = [];
+    waiting.onWrite((storageError) => reported.push(storageError));
     const [began, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const held = holding.transact(async () => {
       began.resolve();
@@ -24,9 +24,9 @@ it.skipIf(postgresLack !== '')(
     });
     await began.promise;
     const written = waiting.transact((tx) => tx.projects.save(sampleProject()));
-    await expect.poll(() => told).toMatchObject([{ words: expect.stringContaining('has not answered for 5 s') }]);
+    await expect.poll(() => reported).toMatchObject([{ text: expect.stringContaining('has not answered for 5 s') }]);
     release.resolve();
     await Promise.all([held, written]);
-    expect(told.slice(1)).toEqual([null]);
+    expect(reported.slice(1)).toEqual([null]);
   },
 );

@@ -54,7 +54,7 @@ async function twoMachines() {
       return () => allow(true);
     },
     /** Keeps everybody from reading which rows were given to launches, until the returned function is called. */
-    async holdNews(): Promise<() => Promise<unknown>> {
+    async pauseUpdates(): Promise<() => Promise<unknown>> {
       await link.queryAll('begin; lock table given_rows in access exclusive mode');
       return () => link.queryAll('rollback');
     },
@@ -77,11 +77,11 @@ describe.skipIf(postgresLack !== '')(`a row of a launch${postgresLack && ` (${po
   });
 
   it('that is stored as written is passed on though the accepted ones were listed before', async () => {
-    const { here, there, launchId, taken, give, cutReads, holdNews } = await twoMachines();
+    const { here, there, launchId, taken, give, cutReads, pauseUpdates } = await twoMachines();
     const letRead = await cutReads();
     await give(there, 'theirs', answer());
     await give(here, 'interrupt', control, 'written');
-    const letKnow = await holdNews();
+    const letKnow = await pauseUpdates();
     await letRead();
     const listed = await here.read.outbox.listOf(launchId, ['accepted']);
     expect(listed.map(({ wireId }) => wireId)).toContain('theirs');
@@ -92,10 +92,10 @@ describe.skipIf(postgresLack !== '')(`a row of a launch${postgresLack && ` (${po
   });
 
   it('that another machine has given is passed on though those that are written were listed before', async () => {
-    const { here, there, launchId, taken, give, cutReads, holdNews } = await twoMachines();
+    const { here, there, launchId, taken, give, cutReads, pauseUpdates } = await twoMachines();
     const letRead = await cutReads();
     await give(there, 'theirs', answer());
-    const letKnow = await holdNews();
+    const letKnow = await pauseUpdates();
     await letRead();
     await here.read.outbox.listOf(launchId, ['written']);
     await letKnow();

@@ -13,7 +13,7 @@ import {
 } from '../../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
-import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
@@ -61,7 +61,7 @@ describe.skipIf(lack !== '')(`a database on a server with TLS${lack && ` (${lack
       Object.entries(parameters).map(([name, value]) => [name, name === 'sslrootcert' ? join(folder, value) : value]),
     ),
   });
-  const open = (at: DatabaseAddress) => openPostgresStore({ address: at, edges: tickingEdges(), log: silent });
+  const open = (at: DatabaseAddress) => openPostgresStore({ address: at, platform: tickingPlatform(), log: silent });
   const refusal = (at: DatabaseAddress) =>
     open(at).then(
       async (store) => {
@@ -134,9 +134,9 @@ describe.skipIf(lack !== '')(`a database on a server with TLS${lack && ` (${lack
       '127.0.0.1',
       /no-certificate, .*holds no certificate .*Name the certificate/,
     ],
-  ])('is refused with %s, in words of its own', async (_what, parameters, host, words) => {
+  ])('is refused with %s, in words of its own', async (_what, parameters, host, text) => {
     await writeFile(join(folder, 'no-certificate'), 'hello');
-    expect(await refusal(to(parameters, host))).toMatch(words);
+    expect(await refusal(to(parameters, host))).toMatch(text);
     expect(await refusal(to(parameters, host))).toMatch(/^storage_failed: The store .* cannot be opened: /);
   });
 

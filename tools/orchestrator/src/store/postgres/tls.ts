@@ -22,11 +22,11 @@ function readCertificate(file: string): string {
     const text = readFileSync(file, 'utf8');
     if (text.includes('-----BEGIN ')) return text;
   } catch (error) {
-    const words = `the file ${file}, which sslrootcert in the database's URL names, cannot be read (${messageOf(error)}). Correct the path, or make the file readable for this account.`;
-    throw new DatabaseUnreachable('no certificate of the authority', { words, cause: error });
+    const text = `the file ${file}, which sslrootcert in the database's URL names, cannot be read (${messageOf(error)}). Correct the path, or make the file readable for this account.`;
+    throw new DatabaseUnreachable('no certificate of the authority', { text, cause: error });
   }
-  const words = `the file ${file}, which sslrootcert in the database's URL names, holds no certificate in the PEM format. Name the certificate of the authority that has signed the server's.`;
-  throw new DatabaseUnreachable('no certificate of the authority', { words });
+  const text = `the file ${file}, which sslrootcert in the database's URL names, holds no certificate in the PEM format. Name the certificate of the authority that has signed the server's.`;
+  throw new DatabaseUnreachable('no certificate of the authority', { text });
 }
 
 const UNTRUSTED: ReadonlySet<string | undefined> = new Set([
@@ -39,7 +39,7 @@ const NO_TLS = 'The server does not support SSL connections';
 const NOT_ENCRYPTED = /, (no encryption|SSL off)$/;
 
 /** Says why no encrypted connection came about, and what to do; null for any other failure. */
-export function wordsOfTls(error: unknown, host: string): string | null {
+export function tlsErrorText(error: unknown, host: string): string | null {
   const code = systemCode(error);
   const message = messageOf(error);
   const server = `the database's server ${host}`;

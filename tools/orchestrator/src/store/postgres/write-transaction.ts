@@ -1,18 +1,18 @@
 import { mark } from '@callboard/runtime/marks';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import { createDraft } from '../sql/draft.ts';
-import { createKnown } from '../sql/known-rows.ts';
+import { createRowCaches } from '../sql/known-rows.ts';
 import { runOn, type Wire } from '../sql/prepared.ts';
 import type { Schema } from '../sql/schema.ts';
 import type { Subscribers } from '../sql/subscribers.ts';
-import { DatabaseUnreachable, type StorageTrouble, troubleOf } from '../storage-failure.ts';
+import { DatabaseUnreachable, type StorageError, storageErrorOf } from '../storage-failure.ts';
 import type { CommitOptions, Tx } from '../store.ts';
 import { beginning, closing, type Done, type Fence, type Moment } from './commit-statements.ts';
 import { createCutCommits } from './cut-commits.ts';
-import type { LinkKeeper } from './keep-link.ts';
+import type { LinkConnection } from './keep-link.ts';
 import { requireKnownVersion } from './migrate.ts';
 import type { PassOn } from './pass-on.ts';
 import { kyselyOn, nameOf, type Transactions } from './pg-dialect.ts';
@@ -21,13 +21,13 @@ import type { PgLink } from './pg-link.ts';
 /** A transaction that was run. `result` stays open while it is not known what became of the commit. */
 export interface Run<T> {
   result: Promise<T>;
-  trouble: StorageTrouble | null;
+  storageError: StorageError | null;
 }
 
-interface WriterParts {
-  keeper: () => LinkKeeper;
+interface WriterDeps {
+  connection: () => LinkConnection;
   passOn: () => PassOn;
-  edges: Edges;
+  platform: Platform;
   diskPauseReason: Tx['diskPauseReason'];
   subscribers: Subscribers;
   /** Names this process in the database. */
@@ -51,20 +51,20 @@ interface WriterState {
 }
 
 /** Runs write transactions, one at a time over all machines: each begins by locking the one row of `cluster_state`. */
-export function createWriter(parts: WriterParts) {
-  const { writerId } = parts;
-  const known = createKnown();
+export function createWriter(deps: WriterDeps) {
+  const { writerId } = deps;
+  const known = createRowCaches();
   /** The number of the commit whose state is cached. */
   let cachedAt = -1;
   let newest = 0;
   const state: WriterState = { fence: null, step: null };
-  const cut = createCutCommits(writerId, (done) => parts.passOn().alone(() => tellOf(done, parts)));
-  const databaseOn = databasesOf(state, parts);
+  const cut = createCutCommits(writerId, (done) => deps.passOn().alone(() => notifyOf(done, deps)));
+  const databaseOn = databasesOf(state, deps);
 
   async function run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now' }: CommitOptions = {}): Promise<Run<T>> {
-    const link = await parts.keeper().link();
+    const link = await deps.connection().link();
     const now: Step = {
-      draft: createDraft(parts, sync),
+      draft: createDraft(deps, sync),
       begun: { commit: 0, seq: 0 },
       hasWritten: false,
       isCommitting: false,
@@ -89,7 +89,7 @@ export function createWriter(parts: WriterParts) {
     } catch (error) {
       if (!now.isCommitting || !link.isBroken() || result === undefined || now.commit === now.begun.commit) throw error;
       cachedAt = -1;
-      return { result: cut.later(now, result.value, error), trouble: troubleOf(error) };
+      return { result: cut.later(now, result.value, error), storageError: storageErrorOf(error) };
     } finally {
       state.step = null;
     }
@@ -97,7 +97,7 @@ export function createWriter(parts: WriterParts) {
     rows.commit();
     cachedAt = now.commit;
     newest = Math.max(newest, now.commit);
-    return { result: Promise.resolve(result.value), trouble: null };
+    return { result: Promise.resolve(result.value), storageError: null };
   }
 
   return {
@@ -114,7 +114,7 @@ export function createWriter(parts: WriterParts) {
 }
 
 /** Returns the function that makes Kysely run the writer's transactions on a connection. */
-function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => Kysely<Schema> {
+function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Kysely<Schema> {
   const databases = new WeakMap<PgLink, Kysely<Schema>>();
   const current = (): Step => {
     if (state.step === null) throw new Error('no transaction runs');
@@ -130,17 +130,17 @@ function databasesOf(state: WriterState, parts: WriterParts): (link: PgLink) => 
       }
     },
     commit: (link) =>
-      parts.passOn().alone(async () => {
+      deps.passOn().alone(async () => {
         const step = current();
         // The connection that follows may be there already, and would never be asked what became of this commit.
         if (link.isBroken()) throw new DatabaseUnreachable('the connection broke before the commit');
         step.isCommitting = true;
-        const hasNews = step.commit > step.begun.commit;
+        const hasUpdates = step.commit > step.begun.commit;
         mark('commit begun');
-        const results = await link.queryAll(hasNews ? closing(step, parts.writerId) : 'commit');
+        const results = await link.queryAll(hasUpdates ? closing(step, deps.writerId) : 'commit');
         if (results.at(-1)?.command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
         mark('committed');
-        await tellOf(step, parts);
+        await notifyOf(step, deps);
       }),
     rollback: (link) => link.rollback(),
   };
@@ -177,14 +177,14 @@ async function begin(link: PgLink, fence: Fence | null): Promise<Moment> {
 }
 
 /** Tells of what was committed: rows to their launches, then events, then hints. Call within `alone`. */
-async function tellOf(
+async function notifyOf(
   { commit, begun, draft, events }: Done,
-  { passOn: givenPassOn, subscribers, onUnsynced }: Pick<WriterParts, 'passOn' | 'subscribers' | 'onUnsynced'>,
+  { passOn: givenPassOn, subscribers, onUnsynced }: Pick<WriterDeps, 'passOn' | 'subscribers' | 'onUnsynced'>,
 ): Promise<void> {
   const passOn = givenPassOn();
   if (!draft.isSynced()) {
     onUnsynced();
-    subscribers.tellUnsynced();
+    subscribers.reportUnsynced();
   }
   // If the commits of others cannot be read now, the next look passes on theirs and this one.
   if (!passOn.isUpTo(begun)) await passOn.passOnUntil(begun).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
-import { sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { createDraft } from '../sql/draft.ts';
 import { createCutCommits } from './cut-commits.ts';
 import { createConnect } from './pg-link.ts';
@@ -13,7 +13,7 @@ it.skipIf(postgresLack !== '')('forgets processes that have not written for 30 d
   onTestFinished(link.end);
   await link.queryAll(`insert into writers (id, "commit", at) values
     ('old', 1, now() - interval '31 days'), ('recent', 1, now() - interval '29 days')`);
-  const store = await openPostgresStore({ address, edges: tickingEdges(), log: silent });
+  const store = await openPostgresStore({ address, platform: tickingPlatform(), log: silent });
   onTestFinished(store.close);
   const write = () => store.transact((tx) => tx.projects.save(sampleProject()), { sync: 'later' });
   const others = async () => {
@@ -36,9 +36,9 @@ it.skipIf(postgresLack !== '')('says that a commit is unknown if its process was
   const cut = createCutCommits('w1', async () => undefined);
   await cut.greet(link);
   await link.queryAll('delete from writers');
-  const draft = createDraft({ edges: tickingEdges(), diskPauseReason: () => null }, 'now');
+  const draft = createDraft({ platform: tickingPlatform(), diskPauseReason: () => null }, 'now');
   const done = { draft, begun: { commit: 4, seq: 0 }, commit: 5, events: [] };
-  const told = cut.later(done, 'stored', new Error('cut off'));
+  const reported = cut.later(done, 'stored', new Error('cut off'));
   await cut.greet(link);
-  await expect(told).rejects.toMatchObject({ code: 'no_confirmation' });
+  await expect(reported).rejects.toMatchObject({ code: 'no_confirmation' });
 });

@@ -13,7 +13,7 @@ async function openLink() {
   return link;
 }
 
-const hold = (scope: string) => ({
+const pause = (scope: string) => ({
   name: 'hold',
   text: 'insert into holds (scope, document) values ($1, $2)',
   values: [scope, '{}'],
@@ -23,10 +23,10 @@ describe.skipIf(postgresLack !== '')(`writes that are sent later${postgresLack &
   it('reach the database in order, before what is asked next', async () => {
     const link = await openLink();
     await link.queryAll('begin');
-    link.queryLater(hold('one'));
+    link.queryLater(pause('one'));
     link.queryLater({ text: `update holds set scope = 'two' where scope = 'one'` });
     expect((await link.query({ text: 'select scope from holds' })).rows).toEqual([{ scope: 'two' }]);
-    link.queryLater(hold('three'));
+    link.queryLater(pause('three'));
     expect((await link.queryAll('commit')).at(-1)?.command).toBe('COMMIT');
     const count = 'select count(*) as count from holds';
     expect((await link.query({ text: count })).rows).toEqual([{ count: 2 }]);
@@ -35,18 +35,18 @@ describe.skipIf(postgresLack !== '')(`writes that are sent later${postgresLack &
   it('fail what is asked next with their own failure, and nothing is committed', async () => {
     const link = await openLink();
     await link.queryAll('begin');
-    for (const scope of ['one', 'one', 'two']) link.queryLater(hold(scope));
+    for (const scope of ['one', 'one', 'two']) link.queryLater(pause(scope));
     await expect(link.queryAll('select 1; commit')).rejects.toMatchObject({ code: UNIQUE_VIOLATION });
     await link.rollback();
     expect(link.isBroken()).toBe(false);
     expect((await link.query({ text: 'select scope from holds' })).rows).toEqual([]);
-    await link.query(hold('one')); // its name is still good
+    await link.query(pause('one')); // its name is still good
   });
 
   it('are forgotten by a rollback', async () => {
     const link = await openLink();
     await link.queryAll('begin');
-    link.queryLater(hold('one'));
+    link.queryLater(pause('one'));
     await link.rollback();
     expect((await link.query({ text: 'select scope from holds' })).rows).toEqual([]);
   });
@@ -55,10 +55,10 @@ describe.skipIf(postgresLack !== '')(`writes that are sent later${postgresLack &
     const link = await openLink();
     await link.queryAll('begin');
     link.queryLater({ text: 'select 1 / 0' });
-    link.queryLater(hold('one'));
-    await expect(link.query(hold('two'))).rejects.toMatchObject({ code: '22012' });
+    link.queryLater(pause('one'));
+    await expect(link.query(pause('two'))).rejects.toMatchObject({ code: '22012' });
     await link.rollback();
-    await link.query(hold('one'));
+    await link.query(pause('one'));
     expect((await link.query({ text: 'select scope from holds' })).rows).toEqual([{ scope: 'one' }]);
   });
 

@@ -22,7 +22,7 @@ interface Hit {
 /** Returns the part of a text with most of the terms, on one line, and where they stand in it. */
 export function cutSnippet(text: string, terms: readonly SearchTerm[]): Snippet {
   const hits = hitsOf(text, terms);
-  const best = bestPlace(hits, terms.length);
+  const best = bestLocation(hits, terms.length);
   const start = startOf(text, best);
   const end = Math.min(text.length, start + LENGTH);
   const lead = start > 0 ? '…' : '';
@@ -73,7 +73,7 @@ function isWhole(hits: readonly Hit[], count: number): boolean {
 }
 
 /** Returns where the stretch with most different terms begins; 0 if there is no hit. */
-function bestPlace(hits: readonly Hit[], count: number): number {
+function bestLocation(hits: readonly Hit[], count: number): number {
   let best = { from: hits[0]?.from ?? 0, terms: 0 };
   for (const [at, { from }] of hits.entries()) {
     const seen = new Set<number>();

@@ -8,7 +8,7 @@ export interface SearchTerm {
 }
 
 /** More would only cost time. */
-const MOST_TERMS = 20;
+const MAX_TERMS = 20;
 /** One letter begins too many words. */
 const SHORTEST_PREFIX = 2;
 /** A part in quotes, which may be unfinished, or a part without spaces. */
@@ -29,5 +29,5 @@ export function parseTerms(query: string): SearchTerm[] {
     const isUnfinished = quoted === undefined ? isLast || part[0].endsWith('*') : isLast && end === '';
     terms.push({ words, isPrefix: isUnfinished && (words.at(-1) ?? '').length >= SHORTEST_PREFIX });
   }
-  return terms.slice(0, MOST_TERMS);
+  return terms.slice(0, MAX_TERMS);
 }

@@ -14,7 +14,7 @@ import { textOfEntry } from './entry-text.ts';
 import { promptText, titleText } from './stage-texts.ts';
 
 /** Places of one millisecond: an entry's place is its instant and a number, so that the newest is the highest. */
-export const PLACES_OF_A_MS = 1024;
+export const FRACTION_DIGITS_OF_MS = 1024;
 
 /** An entry of the index. */
 export interface FoundRow {
@@ -85,7 +85,7 @@ export function resultOf(row: FoundRow, document: string | undefined, { terms, p
       ...cutSnippet(text, terms),
       by: row.by,
       toolName: row.tool,
-      at: new Date(Math.floor(row.place / PLACES_OF_A_MS)).toISOString(),
+      at: new Date(Math.floor(row.place / FRACTION_DIGITS_OF_MS)).toISOString(),
     },
   ];
 }

@@ -6,7 +6,7 @@ import type { IndexQuery } from '../ports/search-index.ts';
 
 /** Few words, so that they meet; some are beginnings of others, of other scripts, or longer than PostgreSQL indexes whole. */
 const LONG = 'x'.repeat(250);
-const WORDS = [
+const TEXTS = [
   'a',
   'ab',
   'abc',
@@ -23,7 +23,7 @@ const WORDS = [
   '\u{1F980}',
 ];
 const word = fc.constantFrom(
-  ...WORDS,
+  ...TEXTS,
   LONG,
   `${LONG}y`,
   "O'Neil",

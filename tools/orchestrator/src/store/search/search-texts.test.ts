@@ -4,7 +4,7 @@ import { cutSnippet } from './cut-snippet.ts';
 import { foldText, wordsOf } from './fold-words.ts';
 import { parseTerms } from './parse-terms.ts';
 
-const told = (query: string) =>
+const reported = (query: string) =>
   parseTerms(query).map(({ words, isPrefix }) => `${words.join(' ')}${isPrefix ? '*' : ''}`);
 
 describe('a query', () => {
@@ -21,7 +21,7 @@ describe('a query', () => {
     ['* " -- ()', []],
     ['', []],
   ])('%j asks for %j', (query, terms) => {
-    expect(told(query)).toEqual(terms);
+    expect(reported(query)).toEqual(terms);
   });
 
   it('has only letters and digits in its words, whatever was typed', () => {

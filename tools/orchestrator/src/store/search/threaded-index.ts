@@ -8,7 +8,7 @@ import type { Store } from '../store.ts';
 import type { SearchAnswer, SearchRequest } from './search-messages.ts';
 import { CHANGES_OF_TEXTS } from './stage-texts.ts';
 
-export interface ThreadedIndexParts {
+export interface ThreadedIndexDeps {
   thread: IndexThread;
   store: Pick<Store, 'onEvent'>;
   log: Logger;
@@ -44,7 +44,7 @@ export function openThreadedIndex({
   mayGrow,
   waitMs,
   firstMs,
-}: ThreadedIndexParts): SearchIndex {
+}: ThreadedIndexDeps): SearchIndex {
   const thread = createThread(what);
   let changed: Set<StageId> | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -123,7 +123,7 @@ function createThread({ file, data }: IndexThread) {
     const begun = { worker, waiting: [] as ((answer: SearchAnswer) => void)[] };
     const end = (failure: string) => {
       if (current === begun) current = null;
-      for (const tell of begun.waiting.splice(0)) tell({ type: 'failed', failure });
+      for (const notify of begun.waiting.splice(0)) notify({ type: 'failed', failure });
     };
     worker.on('message', (answer: SearchAnswer) => begun.waiting.shift()?.(answer));
     worker.on('error', (error) => end(messageOf(error)));

@@ -1,20 +1,20 @@
 import type { NewEvent } from '@callboard/contract';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import type { CommitSync, Tx } from '../store.ts';
 import type { Database } from './database.ts';
-import type { KnownInTransaction } from './known-rows.ts';
+import type { TransactionRowCaches } from './known-rows.ts';
 import type { GivenRows } from './tables/outbox-row.ts';
 import { StoreTables } from './tables/tables.ts';
 
-interface DraftParts {
-  edges: Edges;
+interface DraftDeps {
+  platform: Platform;
   diskPauseReason: Tx['diskPauseReason'];
 }
 
 /** What a transaction has to tell once it is committed. */
 export interface Draft {
   /** The transaction as its work sees it. */
-  txOn(db: Database, known: KnownInTransaction): Tx;
+  txOn(db: Database, caches: TransactionRowCaches): Tx;
   /** What it has emitted, without events that a later one replaces. */
   events(): NewEvent[];
   readonly given: GivenRows;
@@ -24,7 +24,7 @@ export interface Draft {
 }
 
 /** Collects what a transaction has to tell. */
-export function createDraft({ edges, diskPauseReason }: DraftParts, sync: CommitSync): Draft {
+export function createDraft({ platform, diskPauseReason }: DraftDeps, sync: CommitSync): Draft {
   const given: GivenRows = new Map();
   const emitted: NewEvent[] = [];
   const hints: (() => void)[] = [];
@@ -32,10 +32,10 @@ export function createDraft({ edges, diskPauseReason }: DraftParts, sync: Commit
   return {
     txOn: (db, known) =>
       Object.assign(new StoreTables(db, known, given), {
-        now: edges.now().toISOString(),
+        now: platform.now().toISOString(),
         diskPauseReason,
-        newId: edges.newId,
-        newWireId: edges.newWireId,
+        newId: platform.newId,
+        newWireId: platform.newWireId,
         emit: async (event: NewEvent) => void emitted.push(event),
         afterCommit: (hint: () => void) => void hints.push(hint),
         syncFirst: () => {

@@ -18,7 +18,7 @@ const DOES = [
 const step = fc.record({ does: fc.constantFrom(...DOES), nth: fc.nat(2), stage: fc.nat(1) });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 const transactions = fc.array(
-  fc.record({ steps: fc.array(step, { maxLength: 5 }), fails: fc.boolean(), looks: fc.boolean() }),
+  fc.record({ steps: fc.array(step, { maxLength: 5 }), fails: fc.boolean(), checks: fc.boolean() }),
   {
     minLength: 5,
     maxLength: 30,
@@ -61,7 +61,7 @@ async function take(tx: Tx, { does, nth }: Step, stageId: StageId): Promise<void
     claim: () => tx.stages.claim(stageId, MACHINE),
     unclaim: () => tx.stages.releaseOf(MACHINE),
     rename: () => tx.stages.update({ ...stage, title: `Title ${nth}` }),
-    keep: () => tx.requests.keepOf(stage),
+    keep: () => tx.requests.retainOf(stage),
     remove: async () => {
       if (nth === 0) await tx.stages.remove(stageId);
     },
@@ -70,7 +70,7 @@ async function take(tx: Tx, { does, nth }: Step, stageId: StageId): Promise<void
 }
 
 /** All that is kept in memory, as these tables tell it. */
-async function told({ stages, requests, outbox, holds, budgets }: Tables, stageIds: readonly StageId[]) {
+async function reported({ stages, requests, outbox, holds, budgets }: Tables, stageIds: readonly StageId[]) {
   const of = await Promise.all(
     stageIds.map(async (stageId) => ({
       stage: await stages.find(stageId),
@@ -89,10 +89,10 @@ it('tells what is stored, whatever was written, committed and rolled back before
       const { store, addStage, openAgain } = await openTestStore();
       const fresh = await openAgain(); // has nothing in memory
       const stageIds = [await addStage(), await addStage()];
-      for (const { steps, fails, looks } of run) {
+      for (const { steps, fails, checks } of run) {
         const work = store.transact(async (tx) => {
           for (const one of steps) await take(tx, one, stageIds[one.stage] ?? expect.fail());
-          const inside = looks ? await told(tx, stageIds) : null; // what is read is in memory afterwards
+          const inside = checks ? await reported(tx, stageIds) : null; // what is read is in memory afterwards
           if (fails) throw ROLLED_BACK;
           return inside;
         });
@@ -100,10 +100,10 @@ it('tells what is stored, whatever was written, committed and rolled back before
           if (error !== ROLLED_BACK) throw error;
           return null;
         });
-        const stored = await told(fresh.read, stageIds);
+        const stored = await reported(fresh.read, stageIds);
         if (inside !== null) expect(inside).toEqual(stored);
-        expect(await store.transact((tx) => told(tx, stageIds))).toEqual(stored);
-        expect(await told(store.read, stageIds)).toEqual(stored);
+        expect(await store.transact((tx) => reported(tx, stageIds))).toEqual(stored);
+        expect(await reported(store.read, stageIds)).toEqual(stored);
       }
       await fresh.close();
     }),

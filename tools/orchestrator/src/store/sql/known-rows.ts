@@ -1,51 +1,51 @@
-import type { Hold, Stage, StageId } from '@callboard/contract';
+import type { Pause, Stage, StageId } from '@callboard/contract';
 import type { BudgetRecord } from '../ports/budget-tables.ts';
 import type { SessionRecord } from '../records.ts';
 
 /** Rows of one table in memory. They must not be changed in place. */
-export interface KnownRows<Key, Value> {
+export interface RowCache<Key, Value> {
   /** Undefined if it must be read from the database. */
   find(key: Key): Value | undefined;
   /** Keeps what was read or written. */
-  keep(key: Key, value: Value): void;
+  save(key: Key, value: Value): void;
   forget(key: Key): void;
   forgetAll(): void;
 }
 
 /** What each line of each session asks for again. */
-export interface Known {
-  readonly sessions: KnownRows<StageId, SessionRecord>;
-  readonly stages: KnownRows<StageId, Stage>;
+export interface RowCaches {
+  readonly sessions: RowCache<StageId, SessionRecord>;
+  readonly stages: RowCache<StageId, Stage>;
   /** How many requests of a stage are open. */
-  readonly openRequests: KnownRows<StageId, number>;
+  readonly openRequests: RowCache<StageId, number>;
   /** How many messages wait in the queue of a stage. */
-  readonly queued: KnownRows<StageId, number>;
+  readonly queued: RowCache<StageId, number>;
   /** Whole tables, which have a few rows. */
-  readonly holds: KnownRows<'all', readonly Hold[]>;
-  readonly budgets: KnownRows<'all', readonly BudgetRecord[]>;
+  readonly holds: RowCache<'all', readonly Pause[]>;
+  readonly budgets: RowCache<'all', readonly BudgetRecord[]>;
 }
 
 /** The rows as one transaction sees them: its own changes before the committed ones. */
-export interface KnownInTransaction extends Known {
+export interface TransactionRowCaches extends RowCaches {
   /** Call after the commit. After a rollback, drop the object. */
   commit(): void;
 }
 
 /** A record of a session takes several kilobytes; a board has a few hundred active ones. */
-const MOST = 1_000;
+const MAX = 1_000;
 
 /**
  * Caches rows: otherwise each line of a session would read and check its record and its stage again. Transactions run one after
  * another, so the cache equals the committed state, unless another process has written: the store clears it then.
  */
-export function createKnown() {
+export function createRowCaches() {
   const sessions = createCache<StageId, SessionRecord>();
   const stages = createCache<StageId, Stage>();
   const openRequests = createCache<StageId, number>();
   const queued = createCache<StageId, number>();
-  const holds = createCache<'all', readonly Hold[]>();
+  const pauses = createCache<'all', readonly Pause[]>();
   const budgets = createCache<'all', readonly BudgetRecord[]>();
-  const all = [sessions, stages, openRequests, queued, holds, budgets];
+  const all = [sessions, stages, openRequests, queued, pauses, budgets];
 
   return {
     /** For reads outside of transactions: their result may already be outdated, so it is not cached. */
@@ -54,18 +54,18 @@ export function createKnown() {
       stages: stages.committed,
       openRequests: openRequests.committed,
       queued: queued.committed,
-      holds: holds.committed,
+      holds: pauses.committed,
       budgets: budgets.committed,
-    } satisfies Known,
+    } satisfies RowCaches,
     /** Forgets everything: another process has written. */
     clear: () => all.forEach((cache) => void cache.clear()),
-    begin(): KnownInTransaction {
+    begin(): TransactionRowCaches {
       const begun = {
         sessions: sessions.begin(),
         stages: stages.begin(),
         openRequests: openRequests.begin(),
         queued: queued.begin(),
-        holds: holds.begin(),
+        holds: pauses.begin(),
         budgets: budgets.begin(),
       };
       return { ...begun, commit: () => Object.values(begun).forEach((rows) => void rows.commit()) };
@@ -73,10 +73,10 @@ export function createKnown() {
   };
 }
 
-const NO_ROWS = { find: () => undefined, keep: () => undefined, forget: () => undefined, forgetAll: () => undefined };
+const NO_ROWS = { find: () => undefined, save: () => undefined, forget: () => undefined, forgetAll: () => undefined };
 
 /** For readers that cannot know what others have written. */
-export const NOTHING_KNOWN: Known = {
+export const NOTHING_CACHED: RowCaches = {
   sessions: NO_ROWS,
   stages: NO_ROWS,
   openRequests: NO_ROWS,
@@ -87,12 +87,12 @@ export const NOTHING_KNOWN: Known = {
 
 /** Returns all rows of a table, in the order in which `read` returns them. */
 export async function wholeOf<Row>(
-  known: KnownRows<'all', readonly Row[]>,
+  caches: RowCache<'all', readonly Row[]>,
   read: () => Promise<readonly Row[]>,
 ): Promise<Row[]> {
-  const kept = known.find('all') ?? (await read());
-  known.keep('all', kept);
-  return [...kept];
+  const saved = caches.find('all') ?? (await read());
+  caches.save('all', saved);
+  return [...saved];
 }
 
 function createCache<Key, Value>() {
@@ -104,17 +104,17 @@ function createCache<Key, Value>() {
       if (value !== undefined) committed.set(key, value);
     }
     for (const key of committed.keys()) {
-      if (committed.size <= MOST) return;
+      if (committed.size <= MAX) return;
       committed.delete(key);
     }
   }
 
-  function begin(): KnownRows<Key, Value> & { commit(): void } {
+  function begin(): RowCache<Key, Value> & { commit(): void } {
     const changes = new Map<Key, Value | undefined>();
     let isOld = false; // what is committed has been forgotten
     return {
       find: (key) => (isOld || changes.has(key) ? changes.get(key) : committed.get(key)),
-      keep: (key, value) => void changes.set(key, Object.freeze(value)),
+      save: (key, value) => void changes.set(key, Object.freeze(value)),
       forget: (key) => void changes.set(key, undefined),
       forgetAll() {
         isOld = true;
@@ -128,7 +128,7 @@ function createCache<Key, Value>() {
   }
 
   return {
-    committed: { ...NO_ROWS, find: (key: Key) => committed.get(key) } satisfies KnownRows<Key, Value>,
+    committed: { ...NO_ROWS, find: (key: Key) => committed.get(key) } satisfies RowCache<Key, Value>,
     clear: () => committed.clear(),
     begin,
   };

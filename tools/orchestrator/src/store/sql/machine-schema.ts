@@ -16,14 +16,14 @@ interface SpendingColumns {
   tokens: number;
 }
 
-interface HoldsColumns {
+interface PausesColumns {
   /** `all`, or `project:` and its id. */
   scope: string;
   /** A `Hold`, whole. */
   document: string;
 }
 
-export const holdStatements = [
+export const pauseStatements = [
   `create table holds (scope text primary key, document text not null)`,
   // A hold now keeps a started stage as well, which nobody asked for before.
   {
@@ -73,7 +73,7 @@ interface CountersColumns {
 export interface MachineSchema {
   usage_limits: UsageLimitsColumns;
   spending: SpendingColumns;
-  holds: HoldsColumns;
+  holds: PausesColumns;
   budgets: BudgetsColumns;
   counters: CountersColumns;
   boot: BootColumns;

@@ -1,10 +1,10 @@
 import { webhookStatements } from './announcement-schema.ts';
-import { holdStatements } from './machine-schema.ts';
+import { pauseStatements } from './machine-schema.ts';
 import type { Migration } from './migration-statements.ts';
 import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
 import {
   creationStatements,
-  formerWorktreeStatements,
+  orphanedWorktreeStatements,
   removedMachineStatements,
   sharedStatements,
   writerTimeStatements,
@@ -281,7 +281,7 @@ export const migrations: readonly Migration[] = [
   // Calls to the outside, and what became of each.
   { id: 30, statements: webhookStatements },
   // What people keep on hold, beside single stages.
-  { id: 31, statements: holdStatements },
+  { id: 31, statements: pauseStatements },
   { id: 32, statements: [`create table budgets (scope text primary key, document text not null)`] },
   { id: 33, statements: ruleUseStatements },
   // The machines that share a store.
@@ -291,7 +291,7 @@ export const migrations: readonly Migration[] = [
   // When a machine was taken off the list, and what it owes to the stages that were taken from it.
   { id: 36, statements: removedMachineStatements },
   // The worktrees that machines had when they were declared lost.
-  { id: 37, statements: formerWorktreeStatements },
+  { id: 37, statements: orphanedWorktreeStatements },
   // What makes a repeat of the command that created a stage harmless.
   { id: 38, statements: creationStatements },
 ];

@@ -113,7 +113,7 @@ interface RequestsColumns {
   decided_by: string | null;
   created_at: string;
   decided_at: string | null;
-  /** A `StoredHold`, while an answer is held back. */
+  /** A `DelayedAnswerRow`, while an answer is held back. */
   held: string | null;
   /** Set, like the project, when the stage is deleted; null while it exists. */
   stage_title: string | null;

@@ -20,7 +20,7 @@ export interface SharedSchema {
     machine_id: string;
     path: string;
     stage_id: string;
-    /** A `FormerWorktree`, whole. */
+    /** A `OrphanedWorktree`, whole. */
     document: string;
   };
   project_places: { project_id: string; machine_id: string; path: string; remote: string | null };
@@ -68,7 +68,7 @@ export const removedMachineStatements = [
   "update machines set lost_at = since where state = 'lost'",
 ];
 
-export const formerWorktreeStatements = [
+export const orphanedWorktreeStatements = [
   `create table former_worktrees (
      machine_id text not null references machines(id) on delete cascade, path text not null, stage_id text not null,
      document text not null, primary key (machine_id, path))`,

@@ -1,7 +1,7 @@
 import type { BoardEvent, LaunchId } from '@callboard/contract';
 import type { Logger } from '../../lib/logger.ts';
 import type { OutboxRow } from '../records.ts';
-import type { StorageTrouble } from '../storage-failure.ts';
+import type { StorageError } from '../storage-failure.ts';
 import type { Store } from '../store.ts';
 import type { GivenRows } from './tables/outbox-row.ts';
 
@@ -10,11 +10,11 @@ export type Subscribers = ReturnType<typeof createSubscribers>;
 /** The listeners of the store. If one throws, the error is logged; the commit stands. */
 export function createSubscribers(log: Logger) {
   const eventListeners = new Set<(event: BoardEvent) => void>();
-  const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
+  const writeListeners = new Set<(storageError: StorageError | null) => void>();
   const unsyncedListeners = new Set<() => void>();
   const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
 
-  function tell(listener: () => void): void {
+  function notify(listener: () => void): void {
     try {
       listener();
     } catch (error) {
@@ -48,20 +48,20 @@ export function createSubscribers(log: Logger) {
       const inOrder = [...given.values()].toSorted((a, b) => a.ordinal - b.ordinal);
       for (const [launchId, rows] of Map.groupBy(inOrder, (row) => row.launchId)) {
         const take = launchId === null ? undefined : takers.get(launchId);
-        if (take !== undefined) tell(() => take(rows));
+        if (take !== undefined) notify(() => take(rows));
       }
     },
     publish(events: readonly BoardEvent[]): void {
-      for (const event of events) for (const listener of eventListeners) tell(() => listener(event));
+      for (const event of events) for (const listener of eventListeners) notify(() => listener(event));
     },
-    tellUnsynced(): void {
-      for (const listener of unsyncedListeners) tell(listener);
+    reportUnsynced(): void {
+      for (const listener of unsyncedListeners) notify(listener);
     },
-    tellWrite(trouble: StorageTrouble | null): void {
-      for (const listener of writeListeners) tell(() => listener(trouble));
+    reportWrite(storageError: StorageError | null): void {
+      for (const listener of writeListeners) notify(() => listener(storageError));
     },
     run(hints: readonly (() => void)[]): void {
-      for (const hint of hints) tell(hint);
+      for (const hint of hints) notify(hint);
     },
   };
 }

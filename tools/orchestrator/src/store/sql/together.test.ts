@@ -6,7 +6,7 @@ import { ingestLines } from '../../sessions/executor/ingest-lines.ts';
 import type { Tx } from '../store.ts';
 
 const STAGE = stageId('S1');
-const together = { together: true } as const;
+const batch = { batch: true } as const;
 
 /** A piece of work that emits a number, and records the transaction it ran in. */
 function createPieces() {
@@ -25,7 +25,7 @@ it('runs simultaneous work in few transactions, in order', async () => {
   const { store, events } = await openTestStore();
   const { piece, count } = createPieces();
   const numbers = Array.from({ length: 40 }, (_, index) => index + 1);
-  expect(await Promise.all(numbers.map((n) => store.transact(piece(n), together)))).toEqual(numbers);
+  expect(await Promise.all(numbers.map((n) => store.transact(piece(n), batch)))).toEqual(numbers);
   expect(count()).toBe(5);
   expect(events.map(({ data }) => 'index' in data && data.index)).toEqual(numbers);
   expect(await store.read.events.since(0, 100)).toEqual(events);
@@ -35,7 +35,7 @@ it('lets other transactions run in between', async () => {
   const { store } = await openTestStore();
   const { piece } = createPieces();
   const done: string[] = [];
-  const many = Array.from({ length: 40 }, (_, n) => store.transact(piece(n), together).then(() => done.push('piece')));
+  const many = Array.from({ length: 40 }, (_, n) => store.transact(piece(n), batch).then(() => done.push('piece')));
   const other = store.transact(async () => undefined).then(() => done.push('other'));
   await Promise.all([...many, other]);
   expect(done.indexOf('other')).toBeLessThan(10);
@@ -48,7 +48,7 @@ it('runs each piece alone when one fails, and keeps nothing of that one', async 
     await tx.emit({ type: 'transcript-appended', data: { stageId: STAGE, index: 99 } });
     throw new Error('no');
   };
-  const done = await Promise.allSettled([piece(1), failing, piece(2)].map((work) => store.transact(work, together)));
+  const done = await Promise.allSettled([piece(1), failing, piece(2)].map((work) => store.transact(work, batch)));
   expect(done).toEqual([
     { status: 'fulfilled', value: 1 },
     { status: 'rejected', reason: new Error('no') },
@@ -64,13 +64,13 @@ it('fails a piece that arrives alone, without a second run', async () => {
     times++;
     throw new Error('no');
   };
-  await expect(store.transact(failing, together)).rejects.toThrow('no');
+  await expect(store.transact(failing, batch)).rejects.toThrow('no');
   expect(times).toBe(1);
-  expect(await store.transact(createPieces().piece(1), together)).toBe(1);
+  expect(await store.transact(createPieces().piece(1), batch)).toBe(1);
 });
 
 it('stores the lines of each session with its offset, beside lines that cannot be applied', async () => {
-  const { store, edges, stageId: id, launchId, transcript } = await busyTestSession();
+  const { store, platform, stageId: id, launchId, transcript } = await busyTestSession();
   const text = (n: number): LastingEvent => ({
     type: 'block',
     apiMessageId: `msg_${n}`,
@@ -79,7 +79,7 @@ it('stores the lines of each session with its offset, beside lines that cannot b
   });
   const context = {
     launchId: launchId(),
-    edges,
+    platform,
     worktree: null,
     mayHooksAllow: true,
     mayPeersWrite: false,
@@ -87,11 +87,11 @@ it('stores the lines of each session with its offset, beside lines that cannot b
     knowsAll: true,
     onAlarm: () => undefined,
   };
-  const parts = { store, log: silent, context, signal: new AbortController().signal, markIn: async () => undefined };
+  const deps = { store, log: silent, context, signal: new AbortController().signal, markIn: async () => undefined };
   const others = Array.from({ length: 5 }, () =>
-    ingestLines({ ...parts, stageId: stageId('of-nobody') }, [{ events: [text(9)], end: 9 }]).catch(() => 'failed'),
+    ingestLines({ ...deps, stageId: stageId('of-nobody') }, [{ events: [text(9)], end: 9 }]).catch(() => 'failed'),
   );
-  const ours = ingestLines({ ...parts, stageId: id }, [
+  const ours = ingestLines({ ...deps, stageId: id }, [
     { events: [text(1)], end: 10 },
     { events: [text(2)], end: 20 },
   ]);

@@ -11,7 +11,7 @@ interface Piece {
 }
 
 /** More pieces would block the event loop for longer than five milliseconds. */
-const MOST = 8;
+const MAX = 8;
 
 /**
  * Runs pieces of work that arrive at the same time in one transaction: beginning and committing one costs as much as a
@@ -19,7 +19,7 @@ const MOST = 8;
  * again alone, so that none blocks another; a piece must therefore be repeatable. Where it is unknown whether they were
  * stored, none runs again.
  */
-export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
+export function createBatcher(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
   const waiting: Piece[] = [];
   let isDue = false;
 
@@ -27,16 +27,16 @@ export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(
     isDue = true;
     const taken: Piece[] = [];
     transact(async (tx) => {
-      const told: (() => void)[] = [];
+      const reported: (() => void)[] = [];
       for (let piece = waiting.shift(); piece !== undefined; piece = waiting.shift()) {
         taken.push(piece);
-        told.push(await piece.run(tx));
-        if (taken.length === MOST) break;
+        reported.push(await piece.run(tx));
+        if (taken.length === MAX) break;
       }
-      return told;
+      return reported;
     })
-      .then((told) => {
-        for (const tell of told) tell();
+      .then((reported) => {
+        for (const notify of reported) notify();
       })
       .catch((error: unknown) => {
         const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // empty if the transaction could not even begin

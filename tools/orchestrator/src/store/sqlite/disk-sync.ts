@@ -1,20 +1,20 @@
 import { type Kysely, sql } from 'kysely';
-import type { Edges } from '../../lib/edges.ts';
+import type { Platform } from '../../lib/edges.ts';
 import type { Schema } from '../sql/schema.ts';
-import { type StorageTrouble, storageFailed, troubleOfSync } from '../storage-failure.ts';
+import { type StorageError, storageErrorOfSync, storageFailed } from '../storage-failure.ts';
 import { syncFiles } from '../sync-files.ts';
 
-interface DiskSyncParts {
+interface DiskSyncDeps {
   /** The log of commits: once it is synced, all commits before are on disk. */
   log: string;
-  edges: Pick<Edges, 'syncFile'>;
-  onFailure: (trouble: StorageTrouble) => void;
+  platform: Pick<Platform, 'syncFile'>;
+  onFailure: (storageError: StorageError) => void;
 }
 
 export type DiskSync = ReturnType<typeof createDiskSync>;
 
 /** Tracks which commits are on disk, and syncs the others. */
-export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
+export function createDiskSync({ log, platform, onFailure }: DiskSyncDeps) {
   /** How many transactions were committed without a sync, and how many of those are certainly on disk. */
   let committed = 0;
   let onDisk = 0;
@@ -24,10 +24,10 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
   const sync = (paths: readonly string[]) =>
     syncFiles(
       paths,
-      edges,
-      (trouble) => {
+      platform,
+      (storageError) => {
         isDoubtful = true;
-        onFailure(trouble);
+        onFailure(storageError);
       },
       log,
     );
@@ -61,7 +61,7 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
      */
     async checkpoint(connection: Kysely<Schema>): Promise<void> {
       const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(connection);
-      if (rows[0]?.busy !== 0) throw storageFailed(troubleOfSync('another process reads the database'), null);
+      if (rows[0]?.busy !== 0) throw storageFailed(storageErrorOfSync('another process reads the database'), null);
       isDoubtful = false;
     },
   };

@@ -4,19 +4,19 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
-import { openTestStore, sampleProject, silent, tickingEdges } from '../../../test/support/test-store.ts';
-import type { Edges } from '../../lib/edges.ts';
+import { openTestStore, sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { textMessage } from '../records.ts';
-import type { StorageTrouble } from '../storage-failure.ts';
+import type { StorageError } from '../storage-failure.ts';
 import type { Tx } from '../store.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 /** Edges that count the syncs of files, and fail them when the disk fails. */
-function watchedEdges() {
+function watchedPlatform() {
   const synced: string[] = [];
   const disk = { error: null as Error | null };
-  const ticking = tickingEdges();
-  const edges: Edges = {
+  const ticking = tickingPlatform();
+  const platform: Platform = {
     ...ticking,
     syncFile: async (path) => {
       if (disk.error !== null) throw disk.error;
@@ -24,7 +24,7 @@ function watchedEdges() {
       synced.push(path);
     },
   };
-  return { edges, synced, disk };
+  return { platform, synced, disk };
 }
 
 const ioError = () => Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
@@ -44,8 +44,8 @@ it('lets SQLite sync each commit with sync "now", and none with "later"', async 
 });
 
 it('syncs unsynced commits once, after the files that they were read from', async () => {
-  const { edges, synced } = watchedEdges();
-  const { store, file } = await openTestStore(edges);
+  const { platform, synced } = watchedPlatform();
+  const { store, file } = await openTestStore(platform);
   const unsynced = vi.fn();
   store.onUnsynced(unsynced);
   await store.sync();
@@ -62,8 +62,8 @@ it('syncs unsynced commits once, after the files that they were read from', asyn
 });
 
 it('syncs a "later" commit before its events and lines go out if the transaction asked for it', async () => {
-  const { edges, synced } = watchedEdges();
-  const session = await busyTestSession({}, await openTestStore(edges));
+  const { platform, synced } = watchedPlatform();
+  const session = await busyTestSession({}, await openTestStore(platform));
   const { store, file, stageId } = session;
   const heard: string[][] = [];
   store.onEvent(() => heard.push([...synced]));
@@ -79,12 +79,12 @@ it('syncs a "later" commit before its events and lines go out if the transaction
 });
 
 it('does not count a commit made during a sync as synced', async () => {
-  const { edges, synced } = watchedEdges();
+  const { platform, synced } = watchedPlatform();
   const during = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
-  const { syncFile } = edges;
+  const { syncFile } = platform;
   let isFirst = true;
-  edges.syncFile = async (path) => {
+  platform.syncFile = async (path) => {
     if (isFirst) {
       isFirst = false;
       begun.resolve();
@@ -92,7 +92,7 @@ it('does not count a commit made during a sync as synced', async () => {
     }
     await syncFile(path);
   };
-  const { store, file } = await openTestStore(edges);
+  const { store, file } = await openTestStore(platform);
   await store.transact(rename('printed'), { sync: 'later' });
   const sync = store.sync();
   await begun.promise;
@@ -111,20 +111,20 @@ it('treats a missing log as a failed sync', async () => {
 });
 
 it('reports a failed sync like a failed write, and distrusts the log until all commits are in the database', async () => {
-  const { edges, synced, disk } = watchedEdges();
-  const { store, file } = await openTestStore(edges);
-  const troubles: (StorageTrouble | null)[] = [];
-  store.onWrite((trouble) => troubles.push(trouble));
+  const { platform, synced, disk } = watchedPlatform();
+  const { store, file } = await openTestStore(platform);
+  const storageErrors: (StorageError | null)[] = [];
+  store.onWrite((storageError) => storageErrors.push(storageError));
   await store.transact(rename('printed'), { sync: 'later' });
   disk.error = ioError();
   const failure = { code: 'storage_failed', message: expect.stringContaining('do not reach the disk (EIO') };
   await expect(store.sync()).rejects.toMatchObject(failure);
   // A "later" commit succeeds anyway, and does not prove that the disk works again.
   await store.transact(rename('printed again'), { sync: 'later' });
-  expect(troubles).toEqual([null, expect.objectContaining({ isDiskFull: false })]);
+  expect(storageErrors).toEqual([null, expect.objectContaining({ isDiskFull: false })]);
   disk.error = null;
   await store.probe();
-  expect(troubles.at(-1)).toBeNull();
+  expect(storageErrors.at(-1)).toBeNull();
   expect(projectIn(file)).toBe('printed again');
   expect(synced).toEqual([]);
   await store.transact(rename('printed at last'), { sync: 'later' });
@@ -133,8 +133,8 @@ it('reports a failed sync like a failed write, and distrusts the log until all c
 });
 
 it('reports a full disk as the cause of a failed sync, and retries', async () => {
-  const { edges, disk } = watchedEdges();
-  const { store, file } = await openTestStore(edges);
+  const { platform, disk } = watchedPlatform();
+  const { store, file } = await openTestStore(platform);
   await store.transact(rename('printed'), { sync: 'later' });
   disk.error = Object.assign(new Error('no space'), { code: 'ENOSPC' });
   await expect(store.sync()).rejects.toMatchObject({
@@ -159,7 +159,7 @@ it('reuses no number of an earlier boot, and returns no page of events from one'
   const file = join(await temporaryFolder(), 'store.sqlite');
   const seqs: number[] = [];
   async function liveThrough(bootId: string | null, count: number): Promise<number> {
-    const store = await openSqliteStore(file, { ...tickingEdges(), bootId: async () => bootId }, silent);
+    const store = await openSqliteStore(file, { ...tickingPlatform(), bootId: async () => bootId }, silent);
     const before = await store.read.events.lastSeq();
     store.onEvent(({ seq }) => seqs.push(seq));
     await store.transact(async (tx) => {
@@ -177,7 +177,7 @@ it('reuses no number of an earlier boot, and returns no page of events from one'
   expect(await liveThrough(null, 0)).toBeGreaterThan(before + 1_000_000);
   expect(await liveThrough(null, 0)).toBeGreaterThan(before + 2_000_000_000);
   expect(new Set(seqs).size).toBe(8);
-  const store = await openSqliteStore(file, { ...tickingEdges(), bootId: async () => 'third' }, silent);
+  const store = await openSqliteStore(file, { ...tickingPlatform(), bootId: async () => 'third' }, silent);
   onTestFinished(store.close);
   expect(await store.read.events.since(0, 100)).toEqual([]);
 });

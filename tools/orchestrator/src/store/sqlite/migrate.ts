@@ -11,8 +11,8 @@ import type { Schema } from '../sql/schema.ts';
 export async function migrate(db: Kysely<Schema>): Promise<void> {
   const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
   const version = rows[0]?.user_version ?? 0;
-  const words = newerThanThis(version);
-  if (words !== null) throw new OperationalError('database_newer', words);
+  const text = newerThanThis(version);
+  if (text !== null) throw new OperationalError('database_newer', text);
   for (const migration of migrations.filter(({ id }) => id > version)) {
     await db.transaction().execute(async (trx) => {
       for (const statement of statementsFor('sqlite', migration)) await sql.raw(statement).execute(trx);

@@ -4,7 +4,7 @@ import { RequestId } from '@callboard/contract';
 import { sampleSession } from '@callboard/contract/samples';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
-import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { sampleProject, sampleStage, silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import { SessionRecord } from '../records.ts';
 import { statementsFor } from '../sql/migration-statements.ts';
 import { migrations } from '../sql/migrations.ts';
@@ -74,7 +74,7 @@ async function oldStore(): Promise<string> {
 }
 
 it('keeps requests and decisions, which then outlive their stage', async () => {
-  const store = await openSqliteStore(await oldStore(), tickingEdges(), silent);
+  const store = await openSqliteStore(await oldStore(), tickingPlatform(), silent);
   onTestFinished(store.close);
   const log = () => store.read.requests.decisions({ limit: 10 });
   expect((await store.read.requests.listOpen()).map(({ requestId }) => requestId)).toEqual(['request-2']);
@@ -84,7 +84,7 @@ it('keeps requests and decisions, which then outlive their stage', async () => {
   const [stage] = await store.read.stages.list();
   if (stage === undefined) throw new Error('no stage');
   await store.transact(async (tx) => {
-    await tx.requests.keepOf(stage);
+    await tx.requests.retainOf(stage);
     await tx.stages.remove(stage.id);
   });
   expect((await log()).decisions).toEqual([{ ...before[0], isStageDeleted: true }]);
@@ -94,12 +94,12 @@ it('keeps requests and decisions, which then outlive their stage', async () => {
 });
 
 it('distinguishes decisions of a deleted stage from those of a later stage with its id', async () => {
-  const store = await openSqliteStore(await oldStore(), tickingEdges(), silent);
+  const store = await openSqliteStore(await oldStore(), tickingPlatform(), silent);
   onTestFinished(store.close);
   const [stage] = await store.read.stages.list();
   if (stage === undefined) throw new Error('no stage');
   await store.transact(async (tx) => {
-    await tx.requests.keepOf(stage);
+    await tx.requests.retainOf(stage);
     await tx.stages.remove(stage.id);
     await tx.stages.insert({ ...stage, title: 'Another' });
   });
@@ -116,7 +116,7 @@ it('renames the phase of a stored session to launchState and leaves the rest unc
   const insert = db.prepare('insert into sessions (stage_id, state, document) values (?, ?, ?)');
   insert.run('S1', session.state, JSON.stringify({ ...others, phase: launchState }));
   db.close();
-  const store = await openSqliteStore(file, tickingEdges(), silent);
+  const store = await openSqliteStore(file, tickingPlatform(), silent);
   onTestFinished(store.close);
   expect(await store.read.sessions.find(stageId('S1'))).toEqual(before);
   using migrated = new DatabaseSync(file, { readOnly: true });
@@ -142,7 +142,7 @@ it('takes into the ledger what sessions had spent: turns and runs on their day, 
   const document = JSON.stringify({ ...session, tokens, lastTurn });
   db.prepare('insert into sessions (stage_id, state, document) values (?, ?, ?)').run('S1', session.state, document);
   db.close();
-  const store = await openSqliteStore(file, tickingEdges(), silent);
+  const store = await openSqliteStore(file, tickingPlatform(), silent);
   onTestFinished(store.close);
   const of = { stageId: 'S1', projectId: sampleProject().id };
   expect(await store.read.spending.list('0000', '9999')).toEqual([
@@ -174,7 +174,7 @@ it('counts what rules were used for, and lists rules without reading all uses on
     insert into rule_uses (rule_id, stage_id, tool_use_id, asked, at, entry)
     select case k % 3 when 0 then 'a' else 'b' end, 'S1', 't-' || k, 'Bash npm test ' || (k % 6), ${day('k')}, k from n`);
   db.close();
-  const store = await openSqliteStore(file, tickingEdges(), silent);
+  const store = await openSqliteStore(file, tickingPlatform(), silent);
   onTestFinished(store.close);
   const { rules } = store.read;
   const all = await rules.listAll(undefined);

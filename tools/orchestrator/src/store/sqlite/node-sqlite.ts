@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { mark } from '@callboard/runtime/marks';
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
-import { keepRecent } from '../keep-recent.ts';
+import { retainRecent } from '../keep-recent.ts';
 import type { Execute } from '../sql/prepared.ts';
 import type { CommitSync } from '../store.ts';
 
@@ -54,11 +54,11 @@ function makePrivate(file: string): void {
   } else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
-const KEPT_STATEMENTS = 300;
+const MAX_STATEMENTS = 300;
 const NOTHING = { changes: 0n, lastInsertRowid: 0n };
 
 function adapt(database: DatabaseSync): SqliteDatabase {
-  const statements = keepRecent(KEPT_STATEMENTS, (sql) => adaptStatement(database, sql));
+  const statements = retainRecent(MAX_STATEMENTS, (sql) => adaptStatement(database, sql));
   return {
     close: () => {
       statements.clear();

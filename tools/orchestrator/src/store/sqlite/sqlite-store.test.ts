@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
-import { openTestStore, sampleStage, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import { openTestStore, sampleStage, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 it('returns a written session without reading it, and none that was rolled back or removed', async () => {
@@ -32,12 +32,12 @@ it('returns a written session without reading it, and none that was rolled back 
 
 it('refuses a database that a newer Callboard wrote, and leaves it unchanged', async () => {
   const file = join(await temporaryFolder(), 'store.sqlite');
-  await (await openSqliteStore(file, tickingEdges(), silent)).close();
+  await (await openSqliteStore(file, tickingPlatform(), silent)).close();
   const raw = new DatabaseSync(file);
   raw.exec('pragma user_version = 9999');
   raw.close();
   const refusal = { code: 'database_newer', kind: 'operational', message: expect.stringContaining('9999') };
-  await expect(openSqliteStore(file, tickingEdges(), silent)).rejects.toMatchObject(refusal);
+  await expect(openSqliteStore(file, tickingPlatform(), silent)).rejects.toMatchObject(refusal);
   const again = new DatabaseSync(file, { readOnly: true });
   expect(again.prepare('pragma user_version').get()).toEqual({ user_version: 9999 });
   again.close();

@@ -2,20 +2,20 @@ import type { BoardEvent } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import { Kysely, sql, type Transaction } from 'kysely';
-import { createBreath } from '../../lib/breath.ts';
-import type { Edges } from '../../lib/edges.ts';
+import { createYield } from '../../lib/breath.ts';
+import type { Platform } from '../../lib/edges.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createDraft } from '../sql/draft.ts';
-import { createKnown } from '../sql/known-rows.ts';
+import { createRowCaches } from '../sql/known-rows.ts';
 import { runAtOnce } from '../sql/prepared.ts';
 import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import type { Schema } from '../sql/schema.ts';
 import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
 import { appendEvent } from '../sql/tables/events.ts';
 import { StoreTables } from '../sql/tables/tables.ts';
-import { createTogether } from '../sql/together.ts';
-import { isDamage, storageFailed, troubleOf } from '../storage-failure.ts';
+import { createBatcher } from '../sql/together.ts';
+import { isDamage, storageErrorOf, storageFailed } from '../storage-failure.ts';
 import type { CommitOptions, CommitSync, Store, Tables, Tx } from '../store.ts';
 import { createDiskSync, type DiskSync } from './disk-sync.ts';
 import { beginEpoch } from './epoch.ts';
@@ -29,7 +29,7 @@ import { openSqliteFile, type SqliteFile } from './node-sqlite.ts';
  */
 export async function openSqliteStore(
   file: string,
-  edges: Edges,
+  platform: Platform,
   log: Logger,
   diskPauseReason: Tx['diskPauseReason'] = () => null,
 ): Promise<Store> {
@@ -39,9 +39,9 @@ export async function openSqliteStore(
     db = new Kysely<Schema>({ dialect: opened.dialect });
     await requireIntact(db, file);
     await migrate(db);
-    const bootId = await edges.bootId();
+    const bootId = await platform.bootId();
     await db.transaction().execute((trx) => beginEpoch(trx, bootId));
-    return createStore({ db, file: opened, edges, log, diskPauseReason });
+    return createStore({ db, file: opened, platform, log, diskPauseReason });
   } catch (error) {
     await db?.destroy();
     throw cannotOpen(file, error);
@@ -57,9 +57,9 @@ function damaged(file: string, cause: unknown): OperationalError {
 
 function cannotOpen(file: string, error: unknown): unknown {
   if (isDamage(error)) return damaged(file, error);
-  const trouble = troubleOf(error);
-  if (trouble === null) return error;
-  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${trouble.words}`, {
+  const storageError = storageErrorOf(error);
+  if (storageError === null) return error;
+  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${storageError.text}`, {
     cause: error,
   });
 }
@@ -70,28 +70,28 @@ async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
   if (found !== 'ok') throw damaged(file, found);
 }
 
-interface StoreParts {
+interface StoreDeps {
   db: Kysely<Schema>;
   file: SqliteFile;
-  edges: Edges;
+  platform: Platform;
   log: Logger;
   diskPauseReason: Tx['diskPauseReason'];
 }
 
-type Known = ReturnType<typeof createKnown>;
+type RowCaches = ReturnType<typeof createRowCaches>;
 
-function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Store {
-  const known = createKnown();
+function createStore({ db, file, platform, log, diskPauseReason }: StoreDeps): Store {
+  const known = createRowCaches();
   const subscribers = createSubscribers(log);
-  const disk = createDiskSync({ log: file.log, edges, onFailure: subscribers.tellWrite });
-  const writer: Writer = { db, file, edges, diskPauseReason, known, subscribers, disk };
+  const disk = createDiskSync({ log: file.log, platform, onFailure: subscribers.reportWrite });
+  const writer: Writer = { db, file, platform, diskPauseReason, known, subscribers, disk };
   const queue = createWriteQueue(disk, subscribers);
-  const together = createTogether((work) => queue.add(() => runTransaction(writer, work, { sync: 'later' })));
+  const batch = createBatcher((work) => queue.add(() => runTransaction(writer, work, { sync: 'later' })));
   const foreign = watchForeignCommits(db);
   const { onEvent, onGiven, onUnsynced, onWrite } = subscribers;
   return {
     transact: (work, options) =>
-      options?.together ? together(work) : queue.add(() => runTransaction(writer, work, options)),
+      options?.batch ? batch(work) : queue.add(() => runTransaction(writer, work, options)),
     sync: (first = []) => disk.sync(first, () => queue.add(() => db.connection().execute(disk.checkpoint))),
     probe: () =>
       queue.add(async () => {
@@ -114,7 +114,7 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
   };
 }
 
-const FOREIGN_LOOK_MS = 1_000;
+const FOREIGN_CHECK_INTERVAL_MS = 1_000;
 
 /** One process has the file, so nobody else should ever commit to it. SQLite counts the commits of other connections. */
 function watchForeignCommits(db: Kysely<Schema>) {
@@ -122,7 +122,7 @@ function watchForeignCommits(db: Kysely<Schema>) {
   let timer: NodeJS.Timeout | undefined;
   let last: number | undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db);
     const version = rows[0]?.data_version;
     const isForeign = last !== undefined && version !== last;
@@ -130,14 +130,14 @@ function watchForeignCommits(db: Kysely<Schema>) {
     if (isForeign) for (const listener of listeners) listener();
   }
 
-  const lookSoon = () => void look().catch(() => undefined); // a store that cannot be read says so elsewhere
+  const checkSoon = () => void check().catch(() => undefined); // a store that cannot be read says so elsewhere
   const stop = () => clearInterval(timer);
   return {
     listen(listener: () => void): () => void {
       listeners.add(listener);
       if (timer === undefined) {
-        lookSoon();
-        timer = setInterval(lookSoon, FOREIGN_LOOK_MS).unref();
+        checkSoon();
+        timer = setInterval(checkSoon, FOREIGN_CHECK_INTERVAL_MS).unref();
       }
       return () => listeners.delete(listener);
     },
@@ -146,22 +146,22 @@ function watchForeignCommits(db: Kysely<Schema>) {
 }
 
 /** Runs writes one after another. Reports after each whether the store could write. */
-function createWriteQueue(disk: DiskSync, { tellWrite }: Subscribers) {
-  const breath = createBreath();
+function createWriteQueue(disk: DiskSync, { reportWrite }: Subscribers) {
+  const yieldToEventLoop = createYield();
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt<T>(write: () => Promise<T>): Promise<T> {
-    await breath();
+    await yieldToEventLoop();
     try {
       const written = await write();
-      if (!disk.isDoubtful()) tellWrite(null);
+      if (!disk.isDoubtful()) reportWrite(null);
       return written;
     } catch (error) {
-      const trouble = troubleOf(error);
-      if (trouble === null) throw error;
-      if (trouble.isDoubtful) disk.doubt();
-      tellWrite(trouble);
-      throw storageFailed(trouble, error);
+      const storageError = storageErrorOf(error);
+      if (storageError === null) throw error;
+      if (storageError.isDoubtful) disk.doubt();
+      reportWrite(storageError);
+      throw storageFailed(storageError, error);
     }
   }
 
@@ -175,8 +175,8 @@ function createWriteQueue(disk: DiskSync, { tellWrite }: Subscribers) {
   };
 }
 
-interface Writer extends Omit<StoreParts, 'log'> {
-  known: Known;
+interface Writer extends Omit<StoreDeps, 'log'> {
+  known: RowCaches;
   subscribers: Subscribers;
   disk: DiskSync;
 }
@@ -217,7 +217,7 @@ async function runTransaction<T>(
   rows.commit();
   if (sync === 'later') {
     disk.countUnsynced();
-    subscribers.tellUnsynced();
+    subscribers.reportUnsynced();
     // It is committed: a failed sync is reported and retried, and is no reason to run the transaction again.
     if (draft.isSynced()) await disk.syncLog().catch(() => undefined);
   }
@@ -228,9 +228,9 @@ async function runTransaction<T>(
 }
 
 /** Reads in one transaction. No other one runs meanwhile, so the rows it reads can be cached. */
-function readInOne<T>(db: Kysely<Schema>, known: Known, read: (all: Tables) => Promise<T>): Promise<T> {
+function readInOne<T>(db: Kysely<Schema>, caches: RowCaches, read: (all: Tables) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    const rows = known.begin();
+    const rows = caches.begin();
     const found = await read(new StoreTables(trx, rows));
     rows.commit();
     return found;

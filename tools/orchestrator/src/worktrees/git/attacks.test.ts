@@ -8,7 +8,7 @@ import { stageId } from '../../../test/support/test-store.ts';
 import type { Worktrees } from '../worktrees.ts';
 
 /** Nothing of these worktrees is ignored by git. */
-const ORDER = { buildFolders: 'keep', mayBegin: async () => undefined, keep: async () => null } as const;
+const ORDER = { buildFolders: 'keep', mayBegin: async () => undefined, save: async () => null } as const;
 
 const never = new AbortController().signal;
 const DATA = 'one\n2\nthree\nfour\n5\n';

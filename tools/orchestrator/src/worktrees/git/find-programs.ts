@@ -27,7 +27,7 @@ export interface HookFolder {
 
 /** How much of a hook is shown, in characters. */
 const EXCERPT = 1_000;
-const WORDS_LOOKED_AT = 20;
+const WORDS_CHECKED = 20;
 
 /**
  * Finds programs by reading the files that a configuration names; runs nothing.
@@ -88,7 +88,7 @@ async function hooksIn(folder: string, watched: string[]): Promise<GitSettingIte
 
 /** Returns the words of a command that may be files in the repository, or absolute paths. */
 function filesNamedIn(command: string, root: string): string[] {
-  const words = command.split(/[\s'"=;|&()<>]+/).slice(0, WORDS_LOOKED_AT);
+  const words = command.split(/[\s'"=;|&()<>]+/).slice(0, WORDS_CHECKED);
   return words.filter((word) => word.includes('/') && !word.includes('%')).map((word) => resolve(root, word));
 }
 

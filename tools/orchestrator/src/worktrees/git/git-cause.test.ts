@@ -13,9 +13,9 @@ it.each([
   ['error: could not lock config file: Permission denied', /not allowed to write there/],
   ['fatal: not a git repository: /gone', /no longer there/],
   ['error: object file .git/objects/ab is empty', /damaged\. Run `git fsck`/],
-])('puts the cause first, and git’s own words below: %s', (output, words) => {
+])('puts the cause first, and git’s own words below: %s', (output, text) => {
   const [first, ...details] = gitFailure(WHAT, output).split('\n');
-  expect(first).toMatch(words);
+  expect(first).toMatch(text);
   expect(details).toEqual([output]);
 });
 

@@ -30,9 +30,9 @@ const CAUSES: readonly [RegExp, string][] = [
  */
 export function gitFailure(what: string, output: string): string {
   const details = output.trim();
-  for (const [pattern, words] of CAUSES) {
+  for (const [pattern, text] of CAUSES) {
     const found = pattern.exec(details);
-    if (found !== null) return `${what} ${words.replace('$1', found[1] ?? 'another folder')}\n${details}`;
+    if (found !== null) return `${what} ${text.replace('$1', found[1] ?? 'another folder')}\n${details}`;
   }
   return details === '' ? `${what} Git gave no reason.` : `${what} Git gave this reason:\n${details}`;
 }

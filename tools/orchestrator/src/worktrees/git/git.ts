@@ -34,7 +34,7 @@ export interface GuardedGit extends Git {
   inspect: GitGuard['inspect'];
 }
 
-export interface GitParts {
+export interface GitDeps {
   /** The user's environment. */
   env: Record<string, string>;
   repositories: Repositories;
@@ -42,7 +42,7 @@ export interface GitParts {
   hooksBase: string;
 }
 
-export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): GuardedGit {
+export function createGit({ env: userEnv, repositories, hooksBase }: GitDeps): GuardedGit {
   const env = gitEnvironment(userEnv);
   const guard = createGitGuard({
     repositories,
@@ -57,8 +57,8 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
         const call = await guard.prepare(cwd, args, extra);
         if (call.refusal !== null) return failure(call.refusal);
         const result = await runGit(cwd, call.args, { ...env, ...call.env }, { signal, timeoutMs: limitMs });
-        const words = result.failed ? explainFilterFailure(result.stderr, call.pending) : null;
-        return words === null ? result : { ...result, stderr: `${words}\n${result.stderr}` };
+        const text = result.failed ? explainFilterFailure(result.stderr, call.pending) : null;
+        return text === null ? result : { ...result, stderr: `${text}\n${result.stderr}` };
       } catch (error) {
         if (error instanceof OperationalError) return { ...failure(messageOf(error)), cause: error };
         throw error;

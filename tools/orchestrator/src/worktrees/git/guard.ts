@@ -4,8 +4,8 @@ import { isAgreed } from '../../lib/git-agreement.ts';
 import { runsHooks, withSafeOptions } from './command-line.ts';
 import { hooksFolderOf } from './find-programs.ts';
 import { makeHooksFolder, NO_HOOKS } from './hooks-folder.ts';
-import { createInspection, type Inspect, type Inspection, type InspectionParts } from './inspect-checkout.ts';
-import type { KnownRepository, Repositories } from './known-repositories.ts';
+import { createInspection, type Inspect, type Inspection, type InspectionDeps } from './inspect-checkout.ts';
+import type { CachedRepository, Repositories } from './known-repositories.ts';
 import { type CheckoutLocation, locateCheckout, locateWorktree, pinned } from './locate-checkout.ts';
 import {
   callOptions,
@@ -32,15 +32,15 @@ export interface GitGuard {
   inspect(root: string): Promise<readonly GitSettingItem[]>;
 }
 
-export interface GuardParts extends InspectionParts {
+export interface GuardDeps extends InspectionDeps {
   repositories: Repositories;
   /** Callboard's own folder for hooks. */
   hooksBase: string;
 }
 
-export function createGitGuard(parts: GuardParts): GitGuard {
-  const { run, env: userEnv, hooksBase } = parts;
-  const review = createReview(parts, createInspection(parts));
+export function createGitGuard(deps: GuardDeps): GitGuard {
+  const { run, env: userEnv, hooksBase } = deps;
+  const review = createReview(deps, createInspection(deps));
   let version: ReturnType<typeof run> | undefined;
 
   async function knowsVariables(): Promise<boolean> {
@@ -100,17 +100,17 @@ interface Review {
 }
 
 /** Compares the settings of a checkout with what people agreed to, and reports the rest; null if the folder is no checkout. */
-function createReview({ repositories, env }: GuardParts, inspect: Inspect): (folder: string) => Promise<Review | null> {
+function createReview({ repositories, env }: GuardDeps, inspect: Inspect): (folder: string) => Promise<Review | null> {
   const home = env.HOME ?? '/';
   const reported = new Map<string, string>();
 
-  async function agreeOnFirstUse(known: KnownRepository, main: CheckoutLocation): Promise<readonly GitSettingItem[]> {
+  async function agreeOnFirstUse(known: CachedRepository, main: CheckoutLocation): Promise<readonly GitSettingItem[]> {
     const { programs } = await inspect(main, []);
     const hooks = [...programs.hooks.values()].flatMap((folder) => folder.hooks);
     return repositories.agreeOnFirstUse(known.id, [...programs.items, ...foreignGitDir(main), ...hooks]);
   }
 
-  function report(known: KnownRepository, place: CheckoutLocation, pending: readonly GitSettingItem[]): void {
+  function report(known: CachedRepository, place: CheckoutLocation, pending: readonly GitSettingItem[]): void {
     const now = JSON.stringify(pending);
     const before = reported.get(place.gitDir) ?? (known.agreed === null ? '[]' : undefined);
     if (before === now) return;

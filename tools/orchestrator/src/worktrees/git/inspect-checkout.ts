@@ -13,7 +13,7 @@ export interface Inspection {
   programs: GitPrograms;
 }
 
-export interface InspectionParts {
+export interface InspectionDeps {
   /** Runs git without the guard; reading the configuration runs nothing else. */
   run(cwd: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<GitResult>;
   /** The environment that git gets. */
@@ -24,7 +24,7 @@ export interface InspectionParts {
 export type Inspect = (place: CheckoutLocation, agreed: readonly GitSettingItem[]) => Promise<Inspection>;
 
 /** Reads a checkout's configuration and hooks, and again only when one of the files that they depend on has changed. */
-export function createInspection({ run, env }: InspectionParts): Inspect {
+export function createInspection({ run, env }: InspectionDeps): Inspect {
   const home = env.HOME ?? '/';
   /** By git directory: the last result, and the signature of its files. */
   const cache = new Map<string, Inspection & { signature: string }>();
@@ -67,9 +67,9 @@ export function createInspection({ run, env }: InspectionParts): Inspect {
       ? signatureOf(watched, watched.map((file) => before.get(file)).join('\n'))
       : sign(inspection);
     if (!isUsual) inspection = await read(place, hooksPaths);
-    const kept = { ...inspection, signature };
-    cache.set(place.gitDir, kept);
-    return kept;
+    const saved = { ...inspection, signature };
+    cache.set(place.gitDir, saved);
+    return saved;
   };
 }
 

@@ -5,7 +5,7 @@ import { locateCheckout } from './locate-checkout.ts';
 /** The repositories that Callboard calls git in, with the git settings that people agreed to. */
 export interface Repositories {
   /** Finds the repository whose main checkout, or worktree of a stage, is this folder; null if it is none of Callboard's. */
-  find(folder: string): Promise<KnownRepository | null>;
+  find(folder: string): Promise<CachedRepository | null>;
   /**
    * Agrees to the settings found at the first look: a person set them up, since nothing of Callboard has run there yet.
    * @returns the settings that are agreed to from now on
@@ -15,7 +15,7 @@ export interface Repositories {
   reportPending(id: string, checkout: string, pending: readonly GitSettingItem[]): void;
 }
 
-export interface KnownRepository {
+export interface CachedRepository {
   id: string;
   /** Its main checkout. */
   root: string;

@@ -49,7 +49,7 @@ export interface Misplaced {
    */
   kind: 'gone' | 'link' | 'file' | 'empty' | 'unlinked' | 'unlisted' | 'moved' | 'copy' | 'other';
   /** A sentence for people. */
-  words: string;
+  text: string;
 }
 
 /**
@@ -61,25 +61,25 @@ export function locateWorktree(folder: string, main: CheckoutLocation): Checkout
   const misplaced = whatStandsAt(folder, main);
   const place = misplaced === null ? locateCheckout(folder) : null;
   if (place !== null) return { ...place, commonDir: main.commonDir };
-  throw replaced(misplaced ?? { kind: 'other', words: `${folder} has just changed.` });
+  throw replaced(misplaced ?? { kind: 'other', text: `${folder} has just changed.` });
 }
 
 /** The refusal to run anything there. */
-export const replaced = ({ words }: Misplaced): OperationalError =>
+export const replaced = ({ text }: Misplaced): OperationalError =>
   new OperationalError(
     'worktree_replaced',
-    `${words} Nothing was run. Make the worktree again from its branch, on the stage's page.`,
+    `${text} Nothing was run. Make the worktree again from its branch, on the stage's page.`,
   );
 
 /** Returns what stands at the path of a stage's worktree; null if it is the worktree that was made there. */
 function whatStandsAt(folder: string, main: CheckoutLocation): Misplaced | null {
   const stat = tryOrUndefined(() => lstatSync(folder, { throwIfNoEntry: false }));
-  if (stat === undefined) return { kind: 'gone', words: `There is no worktree at ${folder} any more.` };
+  if (stat === undefined) return { kind: 'gone', text: `There is no worktree at ${folder} any more.` };
   if (stat.isSymbolicLink()) {
     const to = tryOrUndefined(() => readlinkSync(folder)) ?? 'somewhere else';
-    return { kind: 'link', words: `${folder} is a symbolic link to ${to}, not the worktree that Callboard made.` };
+    return { kind: 'link', text: `${folder} is a symbolic link to ${to}, not the worktree that Callboard made.` };
   }
-  if (!stat.isDirectory()) return { kind: 'file', words: `${folder} is a file, not the worktree that Callboard made.` };
+  if (!stat.isDirectory()) return { kind: 'file', text: `${folder} is a file, not the worktree that Callboard made.` };
   const place = locateCheckout(folder);
   const commonDir = real(main.commonDir);
   const admin = commonDir === null ? null : (real(join(commonDir, 'worktrees')) ?? join(commonDir, 'worktrees'));
@@ -92,14 +92,14 @@ function whatStandsAt(folder: string, main: CheckoutLocation): Misplaced | null 
     resolve(place.gitDir, back) === join(folder, '.git');
   if (!isOurs) return whatElse(folder, { place, back, admin, stat });
   if (isSigned(place.gitDir, folder, stat) !== false) return null;
-  return { kind: 'copy', words: `${folder} is not the folder that Callboard made, but has its .git file.` };
+  return { kind: 'copy', text: `${folder} is not the folder that Callboard made, but has its .git file.` };
 }
 
 /** As `whatStandsAt`, by the path of the main checkout. */
 export function misplacedAt(repository: string, path: string): Misplaced | null {
   const main = locateCheckout(repository);
   if (main !== null) return whatStandsAt(path, main);
-  return { kind: 'gone', words: `${repository} is no repository any more.` };
+  return { kind: 'gone', text: `${repository} is no repository any more.` };
 }
 
 function whatElse(
@@ -109,25 +109,25 @@ function whatElse(
   const { place, back, admin, stat } = found;
   const names = tryOrUndefined(() => readdirSync(folder)) ?? [];
   if (names.length === 0)
-    return { kind: 'empty', words: `${folder} is an empty folder, not the worktree that Callboard made.` };
+    return { kind: 'empty', text: `${folder} is an empty folder, not the worktree that Callboard made.` };
   const dotGit = join(folder, '.git');
   const leadsTo = place?.gitDir ?? (names.includes('.git') ? target(folder, dotGit) : null);
   const points =
     leadsTo === null || leadsTo === join(folder, 'nowhere') ? 'is missing or points nowhere' : `points to ${leadsTo}`;
   if (admin !== null && leadsTo !== null && dirname(leadsTo) === admin) {
     if (place === null)
-      return { kind: 'unlisted', words: `The repository no longer has an entry for the worktree ${folder}.` };
+      return { kind: 'unlisted', text: `The repository no longer has an entry for the worktree ${folder}.` };
     if (back !== undefined && resolve(leadsTo, back) !== dotGit)
-      return { kind: 'moved', words: `The repository has the worktree ${folder} at ${dirname(back)}.` };
+      return { kind: 'moved', text: `The repository has the worktree ${folder} at ${dirname(back)}.` };
   }
   const entry = entryIn(admin, folder);
   if (entry !== null && isSigned(entry, folder, stat) === true)
-    return { kind: 'unlinked', words: `The file ${dotGit} ${points}, not to the repository of the stage.` };
+    return { kind: 'unlinked', text: `The file ${dotGit} ${points}, not to the repository of the stage.` };
   if (place?.isPlain === true)
-    return { kind: 'other', words: `${folder} is a repository of its own, not the worktree that Callboard made.` };
+    return { kind: 'other', text: `${folder} is a repository of its own, not the worktree that Callboard made.` };
   const count = names.length === 1 ? '1 entry' : `${names.length} entries`;
-  const words = `${folder} is a folder with ${count}, not the worktree that Callboard made: its .git file ${points}.`;
-  return { kind: 'other', words };
+  const text = `${folder} is a folder with ${count}, not the worktree that Callboard made: its .git file ${points}.`;
+  return { kind: 'other', text };
 }
 
 /** Returns the folder in which git keeps a worktree's own files, whether its folder exists or not; null if there is none. */
@@ -191,14 +191,14 @@ function tryOrUndefined<T>(ask: () => T): T | undefined {
 const real = (path: string): string | null => tryOrUndefined(() => realpathSync.native(path)) ?? null;
 
 /** Paths are shorter. */
-const LONGEST = 16 * 1024;
+const MAX_LENGTH = 16 * 1024;
 
 /** Programs in the checkout may have put a pipe or an endless file there: neither may block us. */
 const textOf = (file: string): string | undefined =>
   tryOrUndefined(() => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const text = Buffer.alloc(LONGEST);
+      const text = Buffer.alloc(MAX_LENGTH);
       return text.toString('utf8', 0, readSync(fd, text));
     } finally {
       closeSync(fd);

@@ -7,7 +7,7 @@ import type { Git } from './git.ts';
 
 /** How long another git may hold the index before a person hears of it: an editor that looks at the status holds it for a moment. */
 const PATIENCE_MS = 5_000;
-const BETWEEN_LOOKS_MS = 50;
+const BETWEEN_CHECKS_MS = 50;
 
 /** Waits until no other git holds the index of a checkout, for five seconds at most. @returns the path of the lock if one still does */
 export async function afterOtherGit(git: Pick<Git, 'try'>, checkout: string): Promise<string | null> {
@@ -18,7 +18,7 @@ export async function afterOtherGit(git: Pick<Git, 'try'>, checkout: string): Pr
   const end = performance.now() + PATIENCE_MS;
   while (await pathExists(lock)) {
     if (performance.now() >= end) return lock;
-    await sleep(BETWEEN_LOOKS_MS);
+    await sleep(BETWEEN_CHECKS_MS);
   }
   return null;
 }
@@ -40,7 +40,7 @@ export async function isGitRunningIn(checkout: string): Promise<boolean> {
   const end = performance.now() + PATIENCE_MS;
   while (await findGitIn(checkout)) {
     if (performance.now() >= end) return true;
-    await sleep(BETWEEN_LOOKS_MS);
+    await sleep(BETWEEN_CHECKS_MS);
   }
   return false;
 }

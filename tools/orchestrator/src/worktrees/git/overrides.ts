@@ -76,8 +76,8 @@ function listWithout(
   agreed: readonly GitSettingItem[],
   list: string,
 ): [string, string][] {
-  const kept = entries.filter(({ key }) => /^credential\.(.+\.)?helper$/.test(key));
-  const counting = kept.filter((entry) => counts(entry, items, agreed));
+  const saved = entries.filter(({ key }) => /^credential\.(.+\.)?helper$/.test(key));
+  const counting = saved.filter((entry) => counts(entry, items, agreed));
   return [[list, ''], ...counting.map(({ key, value }): [string, string] => [key, value])];
 }
 

@@ -46,9 +46,9 @@ const INHERITED = [
  * `GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`, names and addresses); git neither prompts on a terminal nor opens an editor.
  */
 export function gitEnvironment(user: Readonly<Record<string, string>>): Record<string, string> {
-  const kept = Object.entries(user).filter(([name]) => !INHERITED.includes(name));
+  const saved = Object.entries(user).filter(([name]) => !INHERITED.includes(name));
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(saved),
     [GIT_MARKER]: String(process.pid),
     GIT_TERMINAL_PROMPT: '0',
     GIT_EDITOR: ':',

@@ -3,11 +3,11 @@ import {
   announcementPath,
   announcementsOf,
   type BoardView,
-  finishedWords,
+  finishedText,
   type Signal,
 } from '@callboard/contract';
 import { askTitle } from '../features/interaction/words/request-words.ts';
-import { stoppedWords } from '../lib/needs-you-words.ts';
+import { stoppedText } from '../lib/needs-you-words.ts';
 
 /** Something to alert a person about while they look elsewhere. */
 export interface Need {
@@ -34,8 +34,8 @@ export function alertReasons(view: Seen): Needs {
     const stage = stages.get(stageId);
     const request = requests.get(`${stageId} ${requestId}`);
     const name = stage?.title ?? stageId;
-    const words = stage === undefined ? '' : signal === 'finished' ? finishedWords(stage) : stoppedWords(stage).text;
-    const title = request === undefined ? `${name}: ${words}` : askTitle(request, name, stage?.worktree?.path ?? null);
+    const text = stage === undefined ? '' : signal === 'finished' ? finishedText(stage) : stoppedText(stage).text;
+    const title = request === undefined ? `${name}: ${text}` : askTitle(request, name, stage?.worktree?.path ?? null);
     return [key, { key, signal, title, path: announcementPath(announcement), stageId }];
   });
   return new Map(needs);

@@ -9,7 +9,7 @@ import { readStored, writeStored } from '../lib/browser-storage.ts';
 import { pushedRegistration } from '../lib/service-worker.ts';
 import { alertReasons, type Need, type Needs, newAlertReasons } from './alert-reasons.ts';
 import { playSound } from './alert-sounds.ts';
-import { isLookedAt } from './looking.ts';
+import { isViewed } from './looking.ts';
 
 const KEY = 'callboard-alerts';
 const Settings = z.object({ notify: z.boolean(), sound: z.boolean() });
@@ -70,15 +70,15 @@ async function alert(need: Need, settings: AlertSettings, open: (path: string) =
   const { notify, sound } = useAlertSettings.getState();
   const allowed = allowedNow(need, settings, new Date());
   const [mayNotify, maySound] = [notify && allowed.includes('notification'), sound && allowed.includes('sound')];
-  if ((!mayNotify && !maySound) || (await isLookedAt(need.stageId))) return;
-  const tell = async () => {
+  if ((!mayNotify && !maySound) || (await isViewed(need.stageId))) return;
+  const report = async () => {
     if (maySound) playSound(need.signal);
     if (mayNotify && !(await showAsPushed(need))) showNotification(need, open);
     await new Promise((resolve) => setTimeout(resolve, ONCE_MS));
   };
-  if (!('locks' in navigator)) return tell();
+  if (!('locks' in navigator)) return report();
   await navigator.locks.request(`callboard-alert-${need.key}`, { ifAvailable: true }, (lock) =>
-    lock === null ? undefined : tell(),
+    lock === null ? undefined : report(),
   );
 }
 

@@ -13,10 +13,10 @@ const PLAN = '# Login\n\nFirst the **route**, then the form.\n\n- one step\n- an
 function open(asked: PendingRequest, draft: unknown = null) {
   const asking = { stage: stage('STAGE-1', { title: TITLE }), session: session('STAGE-1', { state: 'waiting' }) };
   const page = openPage('/', board({ stages: [asking], pending: [asked] }));
-  const kept = { stageId: asked.stageId, key: asked.requestId, updatedAt: at(2), writer: null };
+  const saved = { stageId: asked.stageId, key: asked.requestId, updatedAt: at(2), writer: null };
   page.server.answer({
-    get_drafts: () => ({ drafts: draft === null ? [] : [{ ...kept, value: draft }] }),
-    put_draft: ({ value }) => ({ draft: { ...kept, value } }),
+    get_drafts: () => ({ drafts: draft === null ? [] : [{ ...saved, value: draft }] }),
+    put_draft: ({ value }) => ({ draft: { ...saved, value } }),
     approve_tool: () => ({ decision: decision(asked) }),
     answer_question: () => ({ decision: decision(asked, { outcome: 'answered' }) }),
   });

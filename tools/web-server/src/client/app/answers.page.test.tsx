@@ -67,9 +67,11 @@ it('says that an answer was not used because another one came first', async () =
     },
   });
   await press(user, within(await run()).getByRole('button', exact('Allow')));
-  const told = await screen.findByRole('alert');
-  expect(told.textContent).toMatch(/^Denied elsewhere by Bo, .*Login form: touch c\.txtYour answer was not used\.$/);
-  const time = within(told).getByText(/^(just now|\d+ s ago)$/);
+  const reported = await screen.findByRole('alert');
+  expect(reported.textContent).toMatch(
+    /^Denied elsewhere by Bo, .*Login form: touch c\.txtYour answer was not used\.$/,
+  );
+  const time = within(reported).getByText(/^(just now|\d+ s ago)$/);
   await user.hover(time);
   expect(time.title).toMatch(/\d/);
 });

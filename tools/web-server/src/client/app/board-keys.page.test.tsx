@@ -1,7 +1,7 @@
 import { type CommandInput, NOBODY, type PendingRequest } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { tell } from '../features/interaction/model/arming-store.ts';
+import { notify } from '../features/interaction/model/arming-store.ts';
 import { openPage } from '../test/open-page.tsx';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
@@ -22,8 +22,8 @@ function layOut(): void {
     readonly scrollMargin = '';
     readonly thresholds = [];
     readonly #tell: IntersectionObserverCallback;
-    constructor(tell: IntersectionObserverCallback) {
-      this.#tell = tell;
+    constructor(notify: IntersectionObserverCallback) {
+      this.#tell = notify;
     }
     observe(target: Element): void {
       const rect = target.getBoundingClientRect();
@@ -100,7 +100,7 @@ it('decides nothing with A and D while no row is in hand', async () => {
   const { user, decided, armed } = await openBoard();
   const now = performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() + 5_000);
-  act(() => tell({ type: 'passed' })); // a form would be armed by now
+  act(() => notify({ type: 'passed' })); // a form would be armed by now
   expect(armed()).toEqual([]);
   await user.keyboard('ad');
   expect(decided()).toEqual([]);

@@ -128,7 +128,7 @@ it('allows the edits of a stage where Claude Code suggests it, and says what sti
   await expect.poll(sent).toMatchObject([{ decision: 'allow', updatedPermissions: [suggestion] }]);
 });
 
-it('says what is at stake in a script, and shows the part that matters on its row in the inbox', async () => {
+it('says what is at risk in a script, and shows the part that matters on its row in the inbox', async () => {
   const command = '# Look around\nls\necho "* * * * * x" | crontab -\nrm -rf dist';
   const stakes = [
     { code: 'schedules', text: 'Changes scheduled jobs (crontab).', command: 'echo "* * * * * x" | crontab -' },

@@ -6,7 +6,7 @@ import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, session, stage } from '../test/samples.ts';
 
-const WORDS = 'Continue where you left off.';
+const TEXTS = 'Continue where you left off.';
 const FAILED = { state: 'idle', lastTurn: { outcome: 'failed', at: at(1), message: 'Not on Fridays', code: null } };
 const own = stage('STAGE-1', { title: 'Nightly export' });
 
@@ -25,7 +25,7 @@ function open(path: string, fields: object) {
 }
 
 /** The button, once it can be pressed. */
-async function goOn(): Promise<HTMLElement> {
+async function resume(): Promise<HTMLElement> {
   const button = await screen.findByRole('button', { name: 'Continue' });
   await expect.poll(() => button.hasAttribute('disabled')).toBe(false);
   return button;
@@ -34,14 +34,14 @@ async function goOn(): Promise<HTMLElement> {
 it('continues a stage by one click after a failed turn, once even for a double click', async () => {
   const { user, server, sent, rested } = open('/stages/STAGE-1', FAILED);
   await screen.findByText('Last turn failed');
-  screen.getByText(`Continue: tells Claude “${WORDS}”`);
-  await user.dblClick(await goOn());
-  await expect.poll(sent).toMatchObject([{ message: WORDS, mode: 'append' }]);
+  screen.getByText(`Continue: tells Claude “${TEXTS}”`);
+  await user.dblClick(await resume());
+  await expect.poll(sent).toMatchObject([{ message: TEXTS, mode: 'append' }]);
   const [first] = sent();
 
   // A later failure counts as a new one, and so does the message sent after it.
   server.emit('session-updated', { ...rested, lastTurn: { ...FAILED.lastTurn, outcome: 'failed', at: at(2) } });
-  await user.dblClick(await goOn());
+  await user.dblClick(await resume());
   await expect.poll(sent).toHaveLength(2);
   const ids = [first, sent()[1]].map((input) => JSON.stringify(input));
   expect(new Set(ids).size).toBe(2);
@@ -56,7 +56,7 @@ it('sends the same message again if the reply was lost', async () => {
       return attempts === 1 ? HttpResponse.error() : { status: 'sent', messageId: MessageId.parse(messageId) };
     },
   });
-  await user.click(await goOn());
+  await user.click(await resume());
   await expect.poll(sent).toHaveLength(2);
   expect(sent()[1]).toEqual(sent()[0]);
 });
@@ -67,15 +67,15 @@ it('continues a stage from the menu of its card', async () => {
   await needsYou.findByText(/^the last turn failed/);
   await user.click(needsYou.getByRole('button', { name: 'More for Nightly export' }));
   await user.click(await screen.findByRole('menuitem', { name: /^Continue\s*tells Claude “/, hidden: true }));
-  await expect.poll(sent).toMatchObject([{ message: WORDS }]);
+  await expect.poll(sent).toMatchObject([{ message: TEXTS }]);
 });
 
 it('says that it starts Claude’s process where that has died', async () => {
   const interrupted = { state: 'failed', lastTurn: { ...FAILED.lastTurn, outcome: 'interrupted', at: at(5) } };
   const { user, server, sent, rested } = open('/stages/STAGE-1', interrupted);
   server.answer({ start_stage: () => ({ stage: { ...own, column: 'running', session: rested } }) });
-  await screen.findByText(`Continue: starts Claude’s process and tells it “${WORDS}”`);
-  await user.click(await goOn());
+  await screen.findByText(`Continue: starts Claude’s process and tells it “${TEXTS}”`);
+  await user.click(await resume());
   const starts = () => server.received.filter(({ command }) => command === 'start_stage');
   await expect.poll(starts).toMatchObject([{ input: { stageId: 'STAGE-1' } }]);
   expect(sent()).toEqual([]); // the server tells it
@@ -104,7 +104,7 @@ it('releases waiting messages instead of adding one', async () => {
   await expect.poll(() => released).toBe(1);
   expect(screen.queryByRole('button', { name: 'Continue' })).toBeNull();
   server.emit('session-updated', { ...rested, queued: 0, queueHeld: false });
-  await goOn();
+  await resume();
 });
 
 it('asks what became of a start whose reply was lost, and says nothing if it was done', async () => {
@@ -117,7 +117,7 @@ it('asks what became of a start whose reply was lost, and says nothing if it was
       return attempts === 1 ? HttpResponse.error() : { stage: { ...own, column: 'running', session: rested } };
     },
   });
-  await user.click(await goOn());
+  await user.click(await resume());
   await expect.poll(() => attempts).toBe(2);
   expect(screen.queryByText(/was not started/)).toBeNull();
 });
@@ -126,6 +126,6 @@ it('does not say that a stage was not started if nobody knows', async () => {
   const interrupted = { state: 'failed', lastTurn: { ...FAILED.lastTurn, outcome: 'interrupted', at: at(7) } };
   const { user, server } = open('/stages/STAGE-1', interrupted);
   server.answer({ start_stage: () => problem('no_confirmation', 'Callboard was restarted before it replied.') });
-  await user.click(await goOn());
+  await user.click(await resume());
   await screen.findByText('Nightly export was not started, or its confirmation was lost');
 });

@@ -181,15 +181,15 @@ describe('a call that Claude Code denied', () => {
   it('is not allowed in the inbox by a key or a press that was meant for what stood there before its button', async () => {
     seeAll();
     const { user, sent, server } = open('/inbox');
-    let tell: () => void = () => undefined;
+    let notify: () => void = () => undefined;
     const known = new Promise<void>((resolve) => {
-      tell = resolve;
+      notify = resolve;
     });
     server.answer({ get_denial_retry: () => known.then(() => ({ retry: MAY })) });
     const seen = await screen.findByRole('button', { name: /Seen/ });
     await user.click(screen.getByRole('link', { name: /Login form/ }));
     await expect.poll(() => seen.getAttribute('aria-keyshortcuts')).toBe('a');
-    tell();
+    notify();
     const button = await screen.findByRole('button', BUTTON);
     await user.keyboard('t');
     await user.click(button);

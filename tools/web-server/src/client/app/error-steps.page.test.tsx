@@ -26,13 +26,13 @@ async function failToStart(refusal: Response) {
 }
 
 it('tries again where a command failed for what can be mended, and then says no more of it', async () => {
-  const words = 'The worktree was not created. The disk is full. Free some space, then try again.';
-  const { user, server, failure } = await failToStart(problem('worktree_failed', `${words}\nfatal: No space left`));
-  within(failure).getByText(words);
+  const text = 'The worktree was not created. The disk is full. Free some space, then try again.';
+  const { user, server, failure } = await failToStart(problem('worktree_failed', `${text}\nfatal: No space left`));
+  within(failure).getByText(text);
   expect(within(failure).getByText('Details').closest('details')?.open).toBe(false);
   await user.click(within(failure).getByRole('button', { name: 'Try again' }));
   await expect.poll(() => server.received.filter(({ command }) => command === 'start_stage')).toHaveLength(2);
-  await expect.poll(() => screen.queryByText(words)).toBeNull();
+  await expect.poll(() => screen.queryByText(text)).toBeNull();
 });
 
 it('opens the form of a stage whose branch is taken', async () => {

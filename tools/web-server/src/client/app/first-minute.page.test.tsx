@@ -58,11 +58,11 @@ it('says why a folder cannot be listed, and goes back to the home folder', async
 });
 
 it('puts the cause of a failed start first, and folds git’s own words', async () => {
-  const words = 'The worktree was not created. The disk is full. Free some space, then try again.';
+  const text = 'The worktree was not created. The disk is full. Free some space, then try again.';
   const { user, server } = openPage('/', board({ stages: [{ stage: stage('STAGE-1') }] }));
-  server.answer({ start_stage: () => problem('worktree_failed', `${words}\nfatal: No space left on device`) });
+  server.answer({ start_stage: () => problem('worktree_failed', `${text}\nfatal: No space left on device`) });
   await user.click(await screen.findByRole('button', { name: 'Start' }));
-  await screen.findByText(words);
+  await screen.findByText(text);
   expect(screen.getByText('Details').closest('details')?.open).toBe(false);
   screen.getByText('fatal: No space left on device');
 });

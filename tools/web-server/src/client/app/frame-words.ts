@@ -1,5 +1,5 @@
 import type { ClaudeState } from '@callboard/contract';
-import { claudeWord } from '../lib/claude-words.ts';
+import { claudeLabel } from '../lib/claude-words.ts';
 import { count } from '../lib/format.ts';
 import type { StreamState } from '../stream/stream-store.ts';
 
@@ -11,22 +11,22 @@ export const callCount = (calls: number): string =>
   calls === 0 ? 'No stage needs you' : `${count(calls, 'stage needs', 'stages need')} you`;
 
 /** Who needs a person, in a line: "2 stages need you: Login form, Refunds". */
-export function callWords(titles: readonly string[]): string {
+export function callText(titles: readonly string[]): string {
   if (titles.length === 0) return callCount(0);
   const rest = titles.length - NAMED;
   return `${callCount(titles.length)}: ${titles.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** What is wrong, in a word: the connection, the orchestrator, Claude Code. Null while all is well. */
-export function healthWords(
+export function healthText(
   { connection, orchestrator }: Pick<StreamState, 'connection' | 'orchestrator'>,
   claude: Pick<ClaudeState, 'state'>,
 ): string | null {
   if (connection === 'lost') return 'No connection';
-  return orchestrator === 'unreachable' ? 'Orchestrator offline' : claudeWord(claude);
+  return orchestrator === 'unreachable' ? 'Orchestrator offline' : claudeLabel(claude);
 }
 
-interface AbsenceWords {
+interface AbsenceText {
   says: string;
   /** What it means and what to do. */
   so: string;
@@ -50,15 +50,15 @@ const ABSENCES = {
     so: "This page asks for news instead: requests arrive and can be answered, and Claude's text appears once it is complete. Turn off buffering in the proxy.",
     inShort: 'Asking for news instead.',
   },
-} as const satisfies Record<string, AbsenceWords>;
+} as const satisfies Record<string, AbsenceText>;
 
 /** What the bar says while a part of Callboard cannot be reached, or not as it should; null while all is well. */
-export function absenceWords({
+export function absenceText({
   connection,
   orchestrator,
-  isHeldUp,
-}: Pick<StreamState, 'connection' | 'orchestrator' | 'isHeldUp'>): AbsenceWords | null {
+  isStalled,
+}: Pick<StreamState, 'connection' | 'orchestrator' | 'isStalled'>): AbsenceText | null {
   if (connection === 'lost') return ABSENCES.connection;
   if (orchestrator === 'unreachable') return ABSENCES.orchestrator;
-  return isHeldUp ? ABSENCES.proxy : null;
+  return isStalled ? ABSENCES.proxy : null;
 }

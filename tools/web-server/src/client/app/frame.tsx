@@ -6,7 +6,7 @@ import { Outlet, useLocation } from 'react-router';
 import { closeBudgets, useBudgetsDialog } from '../data/budgets-dialog.ts';
 import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
 import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
-import { closeHoldsDialog, useHoldsDialog } from '../data/holds.ts';
+import { closePausesDialog, usePausesDialog } from '../data/holds.ts';
 import { closeLimitsDialog, useLimitsDialog } from '../data/limits-dialog.ts';
 import { closeMomentDialog, useMomentDialog } from '../data/moment-dialog.ts';
 import { boardQuery } from '../data/queries.ts';
@@ -23,7 +23,7 @@ import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { useAlerts } from './alerts.ts';
 import css from './frame.module.css';
 import { closeFrameUi, useFrameUi } from './frame-store.ts';
-import { absenceWords } from './frame-words.ts';
+import { absenceText } from './frame-words.ts';
 import { Header } from './header.tsx';
 import { TWO_PANES } from './two-panes.ts';
 import { useFrameKeys } from './use-frame-keys.ts';
@@ -38,7 +38,7 @@ const MomentDialog = lazyComponent(() => import('../features/session/components/
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
 const BudgetsDialog = lazyComponent(() => import('../features/budgets/components/budgets-dialog.tsx'));
-const HoldsDialog = lazyComponent(() => import('../features/holds/components/holds-dialog.tsx'));
+const PausesDialog = lazyComponent(() => import('../features/holds/components/holds-dialog.tsx'));
 const LimitsDialog = lazyComponent(() => import('../features/limits/components/limits-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
@@ -96,7 +96,7 @@ function Framed() {
       <Deleting />
       <AtMoment />
       <Limits />
-      <Holding />
+      <Delaying />
       <Budgets />
     </>
   );
@@ -160,11 +160,11 @@ function Limits() {
 }
 
 /** Holds and releases. */
-function Holding() {
-  const isOpen = useHoldsDialog();
+function Delaying() {
+  const isOpen = usePausesDialog();
   return (
-    <LoadedOnce name="The list of holds" isOpen={isOpen} close={closeHoldsDialog}>
-      <HoldsDialog opened={isOpen} close={closeHoldsDialog} />
+    <LoadedOnce name="The list of holds" isOpen={isOpen} close={closePausesDialog}>
+      <PausesDialog opened={isOpen} close={closePausesDialog} />
     </LoadedOnce>
   );
 }
@@ -210,13 +210,13 @@ function OverPage() {
 
 /** Takes its room from the header only, so that nothing below moves away from a click. */
 function ConnectionBar() {
-  const words = useStreamState(absenceWords);
+  const text = useStreamState(absenceText);
   return (
     <div role="status">
-      {words !== null && (
+      {text !== null && (
         <div className={css.bar}>
-          {words.says} <span className={css.barWide}>{words.so}</span>
-          <span className={css.barNarrow}>{words.inShort}</span>
+          {text.says} <span className={css.barWide}>{text.so}</span>
+          <span className={css.barNarrow}>{text.inShort}</span>
         </div>
       )}
     </div>

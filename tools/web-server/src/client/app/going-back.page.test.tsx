@@ -1,4 +1,4 @@
-import { type GoneBack, MessageId, type RewindPlan, type TranscriptEntry } from '@callboard/contract';
+import { MessageId, type RewindPlan, type RewindRecord, type TranscriptEntry } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
@@ -16,7 +16,7 @@ const entries: TranscriptEntry[] = [
   ...[said(4, 2, 'Now in red'), answer(5, 'Red it is.'), end(6)],
 ];
 const notice = entry(7, 'notice', { level: 'info', code: 'gone-back', text: 'Ada went back.' });
-const goneBack: GoneBack = {
+const rewinds: RewindRecord = {
   id: 'one',
   messageId: id(2),
   at: at(8),
@@ -104,7 +104,7 @@ it('shows what would change, goes back, folds what was taken back, and undoes it
   server.answer({ get_transcript: () => ({ entries: [notice], total: 7 }) });
   const after = { ...idle, transcriptLength: 7 };
   server.emit('transcript-appended', { stageId: own.id, index: 7 });
-  server.emit('session-updated', { ...after, goneBack: [goneBack] });
+  server.emit('session-updated', { ...after, goneBack: [rewinds] });
   const fold = await screen.findByRole('button', { name: /^Taken back at .* by Ada 3 entries$/ });
   expect(screen.queryByText('Red it is.')).toBeNull();
   screen.getByText('Built.');
@@ -129,7 +129,7 @@ it('puts the text into the message box even if the events are there before the a
     rewind_session: async ({ dryRun }) => {
       if (dryRun === true) return problem('cannot_go_back', 'This message was taken back.');
       server.emit('transcript-appended', { stageId: own.id, index: 7 });
-      server.emit('session-updated', { ...idle, goneBack: [goneBack] });
+      server.emit('session-updated', { ...idle, goneBack: [rewinds] });
       await screen.findByRole('button', { name: /^Taken back/, hidden: true });
       return { plan, session: idle };
     },

@@ -19,14 +19,14 @@ import { useStreamState } from '../stream/stream-context.tsx';
 import { BrandMark } from '../ui/brand-mark.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { openPalette } from './frame-store.ts';
-import { absenceWords, callCount, callWords, healthWords } from './frame-words.ts';
+import { absenceText, callCount, callText, healthText } from './frame-words.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
 /** The header above every page. Each part watches what it shows: an event draws only the part that it changes. */
 export function Header() {
   // The bar about the connection takes its room from the header, so that nothing below it moves.
-  const isLow = useStreamState((state) => absenceWords(state) !== null);
+  const isLow = useStreamState((state) => absenceText(state) !== null);
   return (
     <header className={css.header} data-low={isLow || undefined}>
       <NavLink className={css.brand} to="/" aria-label="Callboard">
@@ -56,7 +56,7 @@ export function Header() {
         <LimitStatus />
         <Health />
         <SearchButton />
-        <Bell />
+        <Signal />
         <HealthDot />
         <AccountMenu />
       </div>
@@ -104,7 +104,7 @@ function SearchButton() {
 }
 
 /** How many stages need a person, on hover also which. A click opens the inbox. */
-function Bell() {
+function Signal() {
   const navigate = useNavigate();
   const { data: titles = [] } = useQuery({
     ...boardQuery,
@@ -117,7 +117,7 @@ function Bell() {
       className={css.bell}
       data-called={titles.length > 0}
       aria-label={callCount(titles.length)}
-      title={callWords(titles)}
+      title={callText(titles)}
       onClick={() => void navigate('/inbox')}
     >
       <Icon size={18} stroke={1.75} aria-hidden />
@@ -141,7 +141,7 @@ function LimitStatus() {
 /** What is wrong, in a word and on hover in a sentence; null while all is well. */
 function useHealth(): { says: string | null; why: string } {
   const { data: claude } = useQuery({ ...boardQuery, select: (view) => view.claude });
-  const says = useStreamState((state) => healthWords(state, claude ?? CLAUDE_UNCHECKED));
+  const says = useStreamState((state) => healthText(state, claude ?? CLAUDE_UNCHECKED));
   const isClaude = says?.startsWith('Claude') === true;
   return { says, why: (isClaude ? claude?.why : null) ?? says ?? 'Connected' };
 }

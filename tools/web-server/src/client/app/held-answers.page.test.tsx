@@ -5,7 +5,7 @@ import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
 
-const HELD_UNTIL = at(60);
+const DELAYED_UNTIL = at(60);
 const ADA: Me = { name: 'Ada', presentation: 'overlay', later: [], alerts: DEFAULT_ALERTS };
 
 /** Two stages that ask; the ids are the test's own, as a tab remembers what it answered. */
@@ -23,7 +23,7 @@ function open(path: string, view: BoardView) {
   const { user, server } = openPage(path, view);
   server.answer({
     get_drafts: () => ({ drafts: [] }),
-    approve_tool: () => ({ heldUntil: HELD_UNTIL }),
+    approve_tool: () => ({ heldUntil: DELAYED_UNTIL }),
   });
   // The page of the test before may still repeat a command that it could not deliver.
   const isOwn = (input: unknown) =>
@@ -94,7 +94,7 @@ it('shows who else is answering, and takes no answer meanwhile', async () => {
   const { server } = open('/', view);
   const allow = await ready('Allow', 'Login form');
   const place = { stageId: login.stageId, requestId: login.requestId };
-  server.emit('answer-held', { ...place, held: { by: 'Bo', outcome: 'denied', until: HELD_UNTIL } });
+  server.emit('answer-held', { ...place, held: { by: 'Bo', outcome: 'denied', until: DELAYED_UNTIL } });
   await screen.findByText('Bo is answering: Denied, sent in 2 s unless taken back.');
   expect(allow).toHaveProperty('disabled', true);
   server.emit('answer-held', { ...place, held: null });

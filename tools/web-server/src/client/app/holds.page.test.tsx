@@ -1,24 +1,24 @@
-import { type Hold, QueuedMessage } from '@callboard/contract';
+import { type Pause, QueuedMessage } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
-import { closeHoldsDialog } from '../data/holds.ts';
+import { closePausesDialog } from '../data/holds.ts';
 import { sinceTime } from '../lib/hold-words.ts';
 import { openPage } from '../test/open-page.tsx';
 import { at, board, session, stage } from '../test/samples.ts';
 
-const ALL: Hold = { scope: {}, by: 'Ada', at: at(0), except: [] };
+const ALL: Pause = { scope: {}, by: 'Ada', at: at(0), except: [] };
 const SINCE = sinceTime(at(0));
 
 const MESSAGE = { text: 'And then', by: 'Ada', createdAt: at(1), position: 1, attachments: [], isCommand: false };
-const withheld = session('STAGE-1', { state: 'idle', sessionId: 'one', withheld: true, queued: 2 });
+const pausedTurn = session('STAGE-1', { state: 'idle', sessionId: 'one', withheld: true, queued: 2 });
 const busy = session('STAGE-2', { state: 'busy', sessionId: 'two' });
 
 /** A stage whose messages wait, one whose turn runs, and one that starts automatically. */
-function open(path: string, holds: Hold[] = [ALL]) {
-  onTestFinished(closeHoldsDialog); // its store outlives the page
+function open(path: string, holds: Pause[] = [ALL]) {
+  onTestFinished(closePausesDialog); // its store outlives the page
   const stages = [
-    { stage: stage('STAGE-1'), session: withheld },
+    { stage: stage('STAGE-1'), session: pausedTurn },
     { stage: stage('STAGE-2'), session: busy },
     { stage: stage('STAGE-3', { autoStart: true }) },
   ];
@@ -49,7 +49,7 @@ it('says on the board what is on hold, since when and by whom, and releases it',
 });
 
 it('shows what was released since, and a project by its name', async () => {
-  const { user, orders } = open('/', [{ ...ALL, except: [{ stageId: withheld.stageId }] }]);
+  const { user, orders } = open('/', [{ ...ALL, except: [{ stageId: pausedTurn.stageId }] }]);
   await screen.findByText(/One was released since\.$/);
   await user.click(await screen.findByRole('button', { name: 'Projects' }));
   await user.click(await screen.findByRole('menuitem', { name: 'Hold and release' }));
@@ -65,7 +65,7 @@ it('shows what was released since, and a project by its name', async () => {
 });
 
 it('holds again from the palette what was released since', async () => {
-  const { user, orders } = open('/', [{ ...ALL, except: [{ stageId: withheld.stageId }] }]);
+  const { user, orders } = open('/', [{ ...ALL, except: [{ stageId: pausedTurn.stageId }] }]);
   await within(await column('Running')).findByText('Continues when a slot is free');
   await user.keyboard('{Control>}k{/Control}');
   await user.type(await screen.findByRole('combobox', { name: 'Search or command' }), 'hold the rest{Enter}');

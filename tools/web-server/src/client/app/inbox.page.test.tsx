@@ -35,26 +35,26 @@ function asking(name: string): { view: BoardView; pending: PendingRequest[] } {
   return { view: { ...board({ stages, pending }), me: ADA }, pending };
 }
 
-type Observed = { tell: (isIntersecting: boolean) => void; element: Element };
+type Observed = { notify: (isIntersecting: boolean) => void; element: Element };
 
 /** What comes into sight is told by the test; buttons are always in sight. */
 function watchSight(): { see: (key: string) => Promise<void> } {
   const observed = new Set<Observed>();
   const Real = globalThis.IntersectionObserver;
-  class Told extends Real {
+  class Reported extends Real {
     readonly #callback: IntersectionObserverCallback;
     constructor(callback: IntersectionObserverCallback) {
       super(callback);
       this.#callback = callback;
     }
     override observe(element: Element): void {
-      const tell = (isIntersecting: boolean) =>
+      const notify = (isIntersecting: boolean) =>
         this.#callback([Object.assign(Object.create(null), { isIntersecting, intersectionRatio: 1 })], this);
-      if (element.hasAttribute('data-end-of')) observed.add({ tell, element });
-      else tell(true);
+      if (element.hasAttribute('data-end-of')) observed.add({ notify, element });
+      else notify(true);
     }
   }
-  globalThis.IntersectionObserver = Told;
+  globalThis.IntersectionObserver = Reported;
   // Nothing covers the one form there is.
   document.elementFromPoint = () => document.querySelector('[data-request-place]');
   onTestFinished(() => {
@@ -68,7 +68,7 @@ function watchSight(): { see: (key: string) => Promise<void> } {
     async see(key) {
       await expect.poll(() => endOf(key).length).toBeGreaterThan(0);
       act(() => {
-        for (const { tell } of endOf(key)) tell(true);
+        for (const { notify } of endOf(key)) notify(true);
       });
       await expect.poll(() => useInboxPicks.getState().looked.has(key)).toBe(true);
     },
@@ -158,8 +158,8 @@ it('a tap on the button for all holds each answer back, and Undo takes all of th
   expect(shownRows()).toEqual(['Header']);
   await user.click(screen.getByRole('button', { name: 'Undo' }));
   await expect.poll(shownRows).toEqual(TITLES);
-  const takenBack = server.received.filter(({ command }) => command === 'take_back_answer');
-  expect(takenBack).toHaveLength(3);
+  const rewound = server.received.filter(({ command }) => command === 'take_back_answer');
+  expect(rewound).toHaveLength(3);
   expect(screen.queryByText(/requests? allowed/)).toBeNull();
 });
 
@@ -263,8 +263,8 @@ it('goes through the inbox by keyboard: denies one, the next follows, continues 
   await user.keyboard('jjj');
   const article = within(await screen.findByRole('article', { name: 'Nightly export' }));
   article.getByText('Last turn failed');
-  const goOn = article.getByRole('button', { name: /^Continue/ });
-  await expect.poll(() => goOn.getAttribute('aria-keyshortcuts')).toBe('a');
+  const resume = article.getByRole('button', { name: /^Continue/ });
+  await expect.poll(() => resume.getAttribute('aria-keyshortcuts')).toBe('a');
   await user.keyboard('a');
   const messages = () => server.received.filter(({ command }) => command === 'send_message');
   await expect.poll(messages).toMatchObject([{ input: { stageId: 'STAGE-9' } }]);

@@ -1,4 +1,4 @@
-import { type LookingAt, type StageId, StageId as StageIdSchema } from '@callboard/contract';
+import { type StageId, StageId as StageIdSchema, type Viewing } from '@callboard/contract';
 import { useEffect, useState } from 'react';
 import { useLocation } from 'react-router';
 import { client } from '../lib/api-client.ts';
@@ -12,7 +12,7 @@ const USES = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart', 'f
 const LOCK = 'callboard-looking ';
 
 /** What a person sees in a page: that stage, or on all other pages what every stage needs. */
-export function shownAt(pathname: string): LookingAt {
+export function shownAt(pathname: string): Viewing {
   const stage = StageIdSchema.safeParse(/^\/stages\/([^/]+)$/.exec(pathname)?.[1]);
   return stage.success ? stage.data : 'everything';
 }
@@ -22,62 +22,62 @@ export function shownAt(pathname: string): LookingAt {
  * and in use.
  * @returns what they look at now; null while they do not
  */
-export function useLooking(): LookingAt | null {
+export function usePresence(): Viewing | null {
   const at = shownAt(useLocation().pathname);
-  const [isLooking, setLooking] = useState(false);
+  const [isViewing, setPresence] = useState(false);
   // Told again after the server was away: it keeps this in memory.
-  const canTell = useCanCommand();
-  useEffect(() => watchLooking(at, canTell, setLooking), [at, canTell]);
-  return isLooking ? at : null;
+  const canNotify = useCanCommand();
+  useEffect(() => watchPresence(at, canNotify, setPresence), [at, canNotify]);
+  return isViewing ? at : null;
 }
 
-function watchLooking(at: LookingAt, canTell: boolean, onChange: (isLooking: boolean) => void): () => void {
+function watchPresence(at: Viewing, canNotify: boolean, onChange: (isViewing: boolean) => void): () => void {
   const tabId = ownTabId();
-  let looking: AbortController | null = null;
+  let watching: AbortController | null = null;
   let used = performance.now();
-  let telling = new AbortController();
+  let notifying = new AbortController();
   /**
    * Only the last one counts: where the network swallows them, those before would keep all of the browser's connections. One with
    * `keepalive` could not be given up, as Chromium sends it to its end, so it is for a page that may be about to close.
    */
-  const tell = (now: LookingAt | null) => {
-    telling.abort();
-    telling = new AbortController();
-    const options = now === null ? { keepalive: true } : { signal: telling.signal };
-    if (canTell) client.command('tell_looking', { tabId, at: now }, options).catch(() => undefined);
+  const notify = (now: Viewing | null) => {
+    notifying.abort();
+    notifying = new AbortController();
+    const options = now === null ? { keepalive: true } : { signal: notifying.signal };
+    if (canNotify) client.command('tell_looking', { tabId, at: now }, options).catch(() => undefined);
   };
 
   function begin(): void {
-    if (looking !== null) return;
-    looking = new AbortController();
-    holdLock(at, looking.signal);
-    tell(at);
+    if (watching !== null) return;
+    watching = new AbortController();
+    holdLock(at, watching.signal);
+    notify(at);
     onChange(true);
   }
   function end(): void {
-    if (looking === null) return;
-    looking.abort();
-    looking = null;
-    tell(null);
+    if (watching === null) return;
+    watching.abort();
+    watching = null;
+    notify(null);
     onChange(false);
   }
-  const look = () => (document.visibilityState === 'visible' ? begin() : end());
+  const check = () => (document.visibilityState === 'visible' ? begin() : end());
   const use = () => {
     used = performance.now();
-    look();
+    check();
   };
   const again = setInterval(() => {
     if (performance.now() - used > IDLE_MS) end();
-    else if (looking !== null) tell(at);
+    else if (watching !== null) notify(at);
   }, AGAIN_MS);
-  look();
+  check();
   document.addEventListener('visibilitychange', use);
   window.addEventListener('pagehide', end);
   for (const name of USES) window.addEventListener(name, use, { passive: true });
   return () => {
     clearInterval(again);
-    looking?.abort(); // what follows tells the server
-    telling.abort();
+    watching?.abort(); // what follows tells the server
+    notifying.abort();
     document.removeEventListener('visibilitychange', use);
     window.removeEventListener('pagehide', end);
     for (const name of USES) window.removeEventListener(name, use);
@@ -90,9 +90,9 @@ const TAB_KEY = 'callboard-tab';
 function ownTabId(): string {
   const made = newTabId();
   try {
-    const kept = sessionStorage.getItem(TAB_KEY) ?? made;
-    sessionStorage.setItem(TAB_KEY, kept);
-    return kept;
+    const saved = sessionStorage.getItem(TAB_KEY) ?? made;
+    sessionStorage.setItem(TAB_KEY, saved);
+    return saved;
   } catch {
     return made;
   }
@@ -105,14 +105,14 @@ function newTabId(): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-function holdLock(at: LookingAt, signal: AbortSignal): void {
+function holdLock(at: Viewing, signal: AbortSignal): void {
   if (!('locks' in navigator)) return;
   const held = () => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   navigator.locks.request(`${LOCK}${at}`, { mode: 'shared', signal }, held).catch(() => undefined);
 }
 
 /** Whether the person looks at this stage (null: at a page that shows them all), in a tab of this browser or on another device. */
-export async function isLookedAt(stageId: StageId | null): Promise<boolean> {
+export async function isViewed(stageId: StageId | null): Promise<boolean> {
   const names = [`${LOCK}everything`, ...(stageId === null ? [] : [`${LOCK}${stageId}`])];
   if ('locks' in navigator) {
     const { held = [] } = await navigator.locks.query();

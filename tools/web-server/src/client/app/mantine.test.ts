@@ -20,7 +20,7 @@ const modules = new Map(
 );
 
 /** Every component that these are made of, themselves included. */
-function withParts(names: readonly string[]): Set<string> {
+function withDeps(names: readonly string[]): Set<string> {
   const seen = new Set<string>();
   const waiting = names.flatMap((name) => modules.get(name) ?? []).map((path) => join(core, path));
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -37,7 +37,7 @@ it('loads the styles of every component of Mantine that is used, with its parts'
     const folder = join(core, '..', name);
     return globSync('esm/**/*.mjs', { cwd: folder }).map((path) => join(folder, path));
   });
-  const used = [...withParts([...own, ...packages].flatMap((path) => namedIn(read(path))))].filter(hasStyles);
+  const used = [...withDeps([...own, ...packages].flatMap((path) => namedIn(read(path))))].filter(hasStyles);
   const css = read(join(client, 'app/mantine.css'));
   expect(used.length).toBeGreaterThan(20);
   expect(used.filter((name) => !css.includes(`styles/${name}.css`))).toEqual([]);

@@ -174,8 +174,8 @@ it('steers the running turn with Control+Enter, and replaces all that waits with
 });
 
 it('shows the text and the files of another screen, refuses what cannot be sent, and says what goes along', async () => {
-  const kept = AttachedFile.parse({ fileId: FILE_ID, name: 'pasted.png', mediaType: 'image/png', size: 70 });
-  const { user, server, sent, writeElsewhere } = open(IDLE, { drafts: { message: 'half a thought', files: [kept] } });
+  const saved = AttachedFile.parse({ fileId: FILE_ID, name: 'pasted.png', mediaType: 'image/png', size: 70 });
+  const { user, server, sent, writeElsewhere } = open(IDLE, { drafts: { message: 'half a thought', files: [saved] } });
   const box = await messageBox();
   await expect.poll(() => box.value).toBe('half a thought');
   const attached = () =>

@@ -1,4 +1,4 @@
-import { holdOfAll, isOnHold, type StageId, type StageView } from '@callboard/contract';
+import { isPaused, pauseOfAll, type StageId, type StageView } from '@callboard/contract';
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
   IconArrowBackUp,
@@ -39,7 +39,7 @@ import { useNavigate } from 'react-router';
 import { openBudgets } from '../data/budgets-dialog.ts';
 import { openCompleteDialog } from '../data/complete-dialog.ts';
 import { openDeleteDialog } from '../data/delete-dialog.ts';
-import { openHoldsDialog, usePutHold } from '../data/holds.ts';
+import { openPausesDialog, usePutPause } from '../data/holds.ts';
 import { openLimitsDialog } from '../data/limits-dialog.ts';
 import { boardQuery, stageOf } from '../data/queries.ts';
 import { useAdvanceStage, useReopenStage, useRunCheck, useStartStage } from '../data/stage-commands.ts';
@@ -52,7 +52,7 @@ import { ProjectMark } from '../ui/project-mark.tsx';
 import { StageIdText } from '../ui/stage-id-text.tsx';
 import { openHelp, openLogins } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
-import { ACTION_WORDS, type Calls, type Findable, type StageAction, stageActions } from './palette-model.ts';
+import { ACTION_TEXTS, type Calls, type Findable, type StageAction, stageActions } from './palette-model.ts';
 import { useOpenForm, useOpenNewStage } from './use-open-new-stage.ts';
 
 /** A row of the palette. */
@@ -67,7 +67,7 @@ export interface PaletteEntry extends Findable {
   stageId: StageId | null;
 }
 
-interface Look {
+interface Check {
   icon: ReactNode;
   key?: KeyEntry;
   /** Other words by which it is found. */
@@ -76,31 +76,31 @@ interface Look {
 
 const ICON = { size: 16, stroke: 1.75, 'aria-hidden': true } as const;
 
-const entry = (id: string, label: string, act: () => void, look: Look): PaletteEntry => ({
+const entry = (id: string, label: string, act: () => void, check: Check): PaletteEntry => ({
   id,
   label,
   group: 'Pages and actions',
-  words: look.words ?? '',
-  icon: look.icon,
+  words: check.words ?? '',
+  icon: check.icon,
   hint: null,
-  keys: look.key?.keys ?? null,
+  keys: check.key?.keys ?? null,
   act,
   stageId: null,
 });
 
 /** Holds or releases everything, or opens what is on hold. */
-function useHoldEntries(): PaletteEntry[] {
-  const { data: ofAll = null } = useQuery({ ...boardQuery, select: (view) => holdOfAll(view.holds) });
+function usePauseEntries(): PaletteEntry[] {
+  const { data: ofAll = null } = useQuery({ ...boardQuery, select: (view) => pauseOfAll(view.holds) });
   const { data: hasProject = false } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
-  const put = usePutHold('Everything');
+  const put = usePutPause('Everything');
   const canCommand = useCanCommand();
   if (!hasProject) return [];
-  const isAllHeld = ofAll !== null;
-  const icon = isAllHeld ? <IconPlayerPlay {...ICON} /> : <IconPlayerPause {...ICON} />;
+  const isAllPaused = ofAll !== null;
+  const icon = isAllPaused ? <IconPlayerPlay {...ICON} /> : <IconPlayerPause {...ICON} />;
   const all = entry(
     'hold-all',
-    isAllHeld ? 'Release everything' : 'Hold everything',
-    () => put.mutate({ scope: {}, held: !isAllHeld }),
+    isAllPaused ? 'Release everything' : 'Hold everything',
+    () => put.mutate({ scope: {}, held: !isAllPaused }),
     { icon, words: 'pause stop resume all' },
   );
   const again = entry('hold-rest', 'Hold the rest again', () => put.mutate({ scope: {}, held: true }), {
@@ -109,7 +109,7 @@ function useHoldEntries(): PaletteEntry[] {
   });
   const hasReleased = ofAll !== null && ofAll.except.length > 0;
   // Opened once the palette has closed.
-  const dialog = entry('holds', 'Hold and release...', () => setTimeout(openHoldsDialog), {
+  const dialog = entry('holds', 'Hold and release...', () => setTimeout(openPausesDialog), {
     icon: <IconPlayerPause {...ICON} />,
     words: 'pause project everything',
   });
@@ -124,10 +124,10 @@ export function usePageEntries(): PaletteEntry[] {
   const openForm = useOpenForm();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
-  const holds = useHoldEntries();
+  const pauses = usePauseEntries();
   const { data: hasMachines = false } = useQuery({ ...boardQuery, select: (view) => view.machines.length > 0 });
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
-  const page = (path: string, label: string, look: Look) => entry(path, label, () => void navigate(path), look);
+  const page = (path: string, label: string, check: Check) => entry(path, label, () => void navigate(path), check);
   return [
     entry('new', 'New stage', writeStage, { icon: <IconPlus {...ICON} />, key: FRAME_KEYS.newStage }),
     entry('conversations', 'Continue a conversation...', openForm({ kind: 'conversations', projectId: null }), {
@@ -158,7 +158,7 @@ export function usePageEntries(): PaletteEntry[] {
       : []),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
     // Opened once the palette has closed.
-    ...holds,
+    ...pauses,
     ...(hasLimits
       ? [
           entry('limits', 'Usage limits', () => setTimeout(openLimitsDialog), {
@@ -253,9 +253,9 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
   });
   const title = stage?.title ?? 'The stage';
-  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+  const { data: pauses = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
   const start = useStartStage(title);
-  const hold = usePutHold(title);
+  const pause = usePutPause(title);
   const interrupt = useInterrupt(title);
   const advance = useAdvanceStage(title);
   const check = useRunCheck(title);
@@ -268,8 +268,8 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     open: () => void navigate(`/stages/${id}`),
     changes: () => void navigate(`/stages/${id}?tab=changes`),
     start: () => start.mutate(id),
-    hold: () => hold.mutate({ scope: { stageIds: [id] }, held: true }),
-    release: () => hold.mutate({ scope: { stageIds: [id] }, held: false }),
+    hold: () => pause.mutate({ scope: { stageIds: [id] }, held: true }),
+    release: () => pause.mutate({ scope: { stageIds: [id] }, held: false }),
     interrupt: () => interrupt.mutate(id),
     'next-phase': () => advance.mutate(id),
     'run-check': () => check.mutate(id),
@@ -280,9 +280,9 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     'call-again': later.callAgain,
     delete: () => openDeleteDialog(id),
   };
-  return stageActions(stage, { ...later, onHold: isOnHold(stage, holds) }, canCommand).map((action) => ({
+  return stageActions(stage, { ...later, paused: isPaused(stage, pauses) }, canCommand).map((action) => ({
     id: `${id} ${action}`,
-    label: ACTION_WORDS[action],
+    label: ACTION_TEXTS[action],
     group: 'Pages and actions',
     words: '',
     icon: ACTION_ICONS[action],

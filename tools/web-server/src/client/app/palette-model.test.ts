@@ -50,7 +50,7 @@ it('remembers the last eight, each once', () => {
 });
 
 describe('the actions of a stage', () => {
-  const quiet = { calls: false, isAside: false, onHold: false };
+  const quiet = { calls: false, isAside: false, paused: false };
   const actions = (
     changes: Parameters<typeof stage>[1],
     with_: ReturnType<typeof session> | null = null,
@@ -77,7 +77,7 @@ describe('the actions of a stage', () => {
     expect(actions({}, session('STAGE-1', { state: 'idle', atGate: true }))).toEqual([
       ...['open', 'changes', 'next-phase', 'complete', 'hold', 'delete'],
     ]);
-    expect(actions({ held: true }, null, { ...quiet, onHold: true })).toEqual(['open', 'start', 'release', 'delete']);
+    expect(actions({ held: true }, null, { ...quiet, paused: true })).toEqual(['open', 'start', 'release', 'delete']);
     expect(actions({ completedAt: new Date().toISOString() })).toEqual(['open', 'reopen', 'delete']);
   });
 

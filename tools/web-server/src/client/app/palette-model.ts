@@ -43,10 +43,10 @@ export function findEntries<T extends Findable>(
 }
 
 function inGroups<T extends Findable>(entries: readonly T[], recent: readonly string[]): Found<T>[] {
-  const lately = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
-  const others = entries.filter((entry) => !lately.includes(entry));
+  const recentlyShown = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
+  const others = entries.filter((entry) => !recentlyShown.includes(entry));
   const groups = [
-    { title: 'Recent', entries: lately },
+    { title: 'Recent', entries: recentlyShown },
     ...(['Pages and actions', 'Stages'] as const).map((title) => ({
       title,
       entries: others.filter(({ group }) => group === title),
@@ -90,14 +90,14 @@ export interface Calls {
 /** The actions of a stage as it is now; the first one is what Enter does. */
 export function stageActions(
   stage: StageView,
-  { calls, isAside, onHold }: Calls & { onHold: boolean },
+  { calls, isAside, paused }: Calls & { paused: boolean },
   canCommand: boolean,
 ): StageAction[] {
-  const look: StageAction[] = stage.session === null ? ['open'] : ['open', 'changes'];
-  if (!canCommand) return look;
+  const check: StageAction[] = stage.session === null ? ['open'] : ['open', 'changes'];
+  if (!canCommand) return check;
   const later: StageAction[] = calls ? ['later'] : isAside ? ['call-again'] : [];
-  const hold: StageAction[] = stage.completedAt !== null ? [] : onHold ? ['release'] : ['hold'];
-  return [...look, ...later, ...commandsOf(stage), ...hold, 'delete'];
+  const pause: StageAction[] = stage.completedAt !== null ? [] : paused ? ['release'] : ['hold'];
+  return [...check, ...later, ...commandsOf(stage), ...pause, 'delete'];
 }
 
 function commandsOf({ session, completedAt }: StageView): StageAction[] {
@@ -109,7 +109,7 @@ function commandsOf({ session, completedAt }: StageView): StageAction[] {
   return session.atGate ? ['next-phase', 'complete'] : ['complete'];
 }
 
-export const ACTION_WORDS: Readonly<Record<StageAction, string>> = {
+export const ACTION_TEXTS: Readonly<Record<StageAction, string>> = {
   open: 'Open',
   changes: 'Open changes',
   later: 'Later',

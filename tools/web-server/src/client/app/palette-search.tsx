@@ -5,7 +5,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
 import { searchQuery } from '../data/search-query.ts';
-import { indexingWords, placeWords, resultKey, resultPath, resultWords } from '../lib/search-words.ts';
+import { indexingText, locationText, resultKey, resultPath, resultText } from '../lib/search-words.ts';
 import { MarkedText } from '../ui/marked-text.tsx';
 import { ProjectMark } from '../ui/project-mark.tsx';
 import type { PaletteEntry } from './palette-entries.tsx';
@@ -60,7 +60,7 @@ export function useFoundTexts(typed: string): FoundTexts {
         group: GROUP_OF[result.kind] ?? 'In transcripts',
         icon: <ProjectMark name={board?.projects.get(stage.projectId) ?? ''} />,
         shown: <MarkedText text={snippet} marks={marks} />,
-        hint: [resultWords(result), placeWords(result), stage.title].filter((part) => part !== null).join(' · '),
+        hint: [resultText(result), locationText(result), stage.title].filter((part) => part !== null).join(' · '),
         act: () => void navigate(resultPath(result)),
       },
     ];
@@ -89,7 +89,7 @@ export function useFoundTexts(typed: string): FoundTexts {
       ...(results.length > 0 ? [{ title: 'Everything', entries: [all] }] : []),
     ],
     none: isWaiting ? 'Searching…' : 'No results',
-    note: isAsked && search.isError ? 'Transcripts cannot be searched now.' : indexingWords(page?.indexing),
+    note: isAsked && search.isError ? 'Transcripts cannot be searched now.' : indexingText(page?.indexing),
     isResult: ({ id }) => id.startsWith(ID),
   };
 }

@@ -180,7 +180,7 @@ function openPane(tab: 'checks' | 'phases' | 'details', check: Partial<StageChec
 it('shows each run with what followed from it, and what a person can do about the last failure', async () => {
   const { user, sent } = openPane('checks', { failures: 3 }, { atGate: true });
   const pane = within(await screen.findByRole('region', { name: 'Checks' }));
-  const head = async (words: RegExp) => pane.findByRole('button', { name: words });
+  const head = async (text: RegExp) => pane.findByRole('button', { name: text });
   expect((await head(/^Failed Build exit code 1, failure 3 of 3 1:00$/)).getAttribute('aria-expanded')).toBe('true');
   await pane.findByText('output of 1');
   await user.click(await head(/^Ran too long Build failure 2 of 3, sent to Claude/));

@@ -110,10 +110,10 @@ async function occupyStore(): Promise<() => void> {
   await Promise.race([
     begun.promise,
     keyval('readwrite', (store) => {
-      function goOn(): void {
-        if (!isFree) store.get('').onsuccess = goOn;
+      function resume(): void {
+        if (!isFree) store.get('').onsuccess = resume;
       }
-      goOn();
+      resume();
       begun.resolve();
       return Promise.resolve();
     }),

@@ -6,7 +6,7 @@ import { ErrorNote } from '../ui/error-note.tsx';
 import { FailureNote, Note } from '../ui/note.tsx';
 import { TimeSince } from '../ui/time-since.tsx';
 import css from './notifications.module.css';
-import { pushQuery, refreshPush, turnOffPush, turnOnPush, whyNoPush } from './push.ts';
+import { noPushReason, pushQuery, refreshPush, turnOffPush, turnOnPush } from './push.ts';
 
 interface PushPartProps {
   alerts: AlertSettings;
@@ -34,7 +34,7 @@ export function PushPart({ alerts, isOff, change }: PushPartProps) {
 
 function ThisDevice({ isOff }: { isOff: boolean }) {
   const cache = useQueryClient();
-  const reason = whyNoPush();
+  const reason = noPushReason();
   const { data, error, refetch } = useQuery({ ...pushQuery, enabled: reason === null });
   const own = data?.isSubscribed === true ? data.devices.find(({ deviceId }) => deviceId === data.current) : undefined;
   const set = useMutation({

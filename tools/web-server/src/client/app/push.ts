@@ -22,7 +22,7 @@ export const refreshPush = (cache: QueryClient): Promise<void> =>
   cache.invalidateQueries({ queryKey: pushQuery.queryKey });
 
 /** Why notifications cannot be pushed to this browser, and what to do about it; null if they can. */
-export function whyNoPush(): string | null {
+export function noPushReason(): string | null {
   if (!window.isSecureContext)
     return 'Browsers take pushed notifications only over HTTPS, or on the machine of Callboard itself. Open Callboard at an address that begins with https.';
   if ('Notification' in window && Notification.permission === 'denied')
@@ -48,8 +48,8 @@ export async function turnOnPush(publicKey: string): Promise<PushDevice> {
   const subscription = await registration.pushManager
     .subscribe({ userVisibleOnly: true, applicationServerKey: publicKey })
     .catch((cause: unknown) => {
-      const words = cause instanceof Error ? cause.message : String(cause);
-      throw new Error(`The browser’s push service did not take it: ${words}`, { cause });
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`The browser’s push service did not take it: ${text}`, { cause });
     });
   try {
     const body = PushSubscriptionBody.parse(subscription.toJSON());

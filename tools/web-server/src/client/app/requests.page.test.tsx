@@ -123,9 +123,9 @@ it('counts the open requests of a stage on its card and in the head of its page,
   await user.click(card.getByRole('link', { name: 'Login form' }));
   await user.click(await screen.findByRole('link', { name: 'Details' }));
   await expect.poll(() => location.search).toBe('?tab=details');
-  const bell = await screen.findByRole('button', { name: '3 open requests of this stage' });
-  expect(bell.textContent).toBe('3');
-  await user.click(bell);
+  const signal = await screen.findByRole('button', { name: '3 open requests of this stage' });
+  expect(signal.textContent).toBe('3');
+  await user.click(signal);
   await expect.poll(() => location.search).toBe('');
   expect(await screen.findAllByRole('form', { name: /^Login form: Read/ })).toHaveLength(3);
   server.emit('approval-resolved', decision(reads[0] ?? login));

@@ -53,22 +53,22 @@ async function showComments(comments: ReviewComment[] = []) {
   const patch = '@@ -1,2 +1,5 @@\n-zero\n+one\n+two\n+three\n+four\n rest\n';
   const page = await openChanges(stageDiff([fileDiff('a.ts')]), { 'a.ts': patch });
   const { server, changes } = page;
-  let kept = comments;
+  let saved = comments;
   const change = (id: string, fields: Partial<ReviewComment>): ReviewComment => {
-    kept = kept.map((one) => (one.id === id ? { ...one, ...fields } : one));
-    return kept.find((one) => one.id === id) ?? reviewComment(id, fields);
+    saved = saved.map((one) => (one.id === id ? { ...one, ...fields } : one));
+    return saved.find((one) => one.id === id) ?? reviewComment(id, fields);
   };
   server.answer({
-    get_comments: () => ({ comments: kept }),
+    get_comments: () => ({ comments: saved }),
     add_comment: ({ commentId, path, side, line, endLine = line, text }) => {
       const comment = reviewComment(String(commentId), { path, side, line, endLine, text });
-      kept = [...kept.filter(({ id }) => id !== comment.id), comment];
+      saved = [...saved.filter(({ id }) => id !== comment.id), comment];
       return { comment };
     },
     edit_comment: ({ commentId, text }) => ({ comment: change(commentId, { text }) }),
     remove_comment: ({ commentId }) => {
       const comment = change(commentId, {});
-      kept = kept.filter(({ id }) => id !== commentId);
+      saved = saved.filter(({ id }) => id !== commentId);
       return { comment };
     },
     send_comments: ({ ids = [] }) => ({
@@ -83,7 +83,7 @@ async function showComments(comments: ReviewComment[] = []) {
     change(id, fields);
     server.emit('comments-updated', { stageId: StageId.parse('STAGE-1') });
   };
-  return { ...page, list, become, stored: () => kept };
+  return { ...page, list, become, stored: () => saved };
 }
 
 it('asks Claude for a review, and shows its verdict with what has no place in the changes', async () => {

@@ -1,4 +1,4 @@
-import { ProjectId, type Rehearsal, type RuleOffer, StageId, type UsedRule } from '@callboard/contract';
+import { type DryRun, ProjectId, type RuleOffer, StageId, type UsedRule } from '@callboard/contract';
 import { sampleDecision, sampleProject } from '@callboard/contract/samples';
 import { act, screen, waitFor, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
@@ -19,7 +19,7 @@ const denied = {
   at: AT,
   reason: 'Not before the merge',
 };
-const rehearsal: Rehearsal = {
+const dryRun: DryRun = {
   waits: 74,
   answered: 61,
   waitedMs: 7_800_000,
@@ -58,7 +58,7 @@ function open(path: string, given: { offer: RuleOffer | null }) {
   page.server.answer({
     get_drafts: () => ({ drafts: [] }),
     get_rule_offer: () => ({ offer: given.offer }),
-    rehearse_rule: () => rehearsal,
+    rehearse_rule: () => dryRun,
     list_rules: () => ({ rules: [rule], ended: [{ ...rule, ruleId: 'rule-0', endedAt: AT, endedBy: 'Bo' }] }),
   });
   const sent = (command: string) =>
@@ -72,7 +72,7 @@ async function ready(button: HTMLElement): Promise<HTMLElement> {
   return button;
 }
 
-const seesRehearsal = async (place: ReturnType<typeof within>) => {
+const seesDryRun = async (place: ReturnType<typeof within>) => {
   await place.findByText(/Would have answered 61 of 74 waits \(2 h 10 min of waiting\)\. 4 more/);
   place.getByText('Would have let through 1 that were denied');
   place.getByText(/Not before the merge/);
@@ -85,7 +85,7 @@ it('offers the exact rule on a request that was allowed three times, rehearsed a
   await user.click(await form.findByRole('button', { name: 'Always allow (allowed 3 times) …' }));
   form.getByText('Bash(npm test)');
   form.getByText(/^Matches exactly this command/);
-  await seesRehearsal(form);
+  await seesDryRun(form);
   expect(sent('rehearse_rule').at(-1)).toMatchObject({ rule: 'Bash(npm test)', scope: { stageId }, along: [] });
   await user.selectOptions(form.getByLabelText('For'), 'the project');
   await user.selectOptions(form.getByLabelText('Ends after'), '1 day');
@@ -115,7 +115,7 @@ it('offers the rule right after the third same answer; it is saved, or put away,
   await user.click(await screen.findByRole('button', { name: 'Make it a rule …' }));
   const dialog = within(await screen.findByRole('dialog', { name: 'Rules' }));
   await dialog.findByText('You allowed this 3 times');
-  await seesRehearsal(dialog);
+  await seesDryRun(dialog);
   expect(sent('add_rule')).toEqual([]);
   await user.click(dialog.getByRole('button', { name: 'Save rule' }));
   await waitFor(() => expect(sent('add_rule')).toHaveLength(1));

@@ -1,4 +1,4 @@
-import type { Announcement, LookingAt } from '@callboard/contract';
+import type { Announcement, Viewing } from '@callboard/contract';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
@@ -17,7 +17,7 @@ export const useSeenFinished = create<Seen>(() => ({ keys: readStored(KEY, Keys,
 type Finished = readonly Pick<Announcement, 'key' | 'stageId'>[];
 
 /** Notes what a person has just seen. Nothing is new at the first look ever. */
-export function seeFinished(finished: Finished, at: LookingAt): void {
+export function seeFinished(finished: Finished, at: Viewing): void {
   const { keys } = useSeenFinished.getState();
   const isSeen = ({ key, stageId }: Finished[number]) =>
     keys === null || at === 'everything' || stageId === at || keys.includes(key);

@@ -55,11 +55,11 @@ it('shows background tasks and their output; a person stops one', async () => {
   tasks.getByRole('button', { name: 'Stop Start the dev server' });
   await press(user, tasks.getByRole('button', { name: 'Output of Start the dev server' }));
   const dialog = within(await screen.findByRole('dialog', { name: 'Output of Start the dev server' }));
-  const words = () => document.querySelector('[role="dialog"]')?.textContent;
-  await expect.poll(words).toContain('ready on port 5173U+202E');
+  const text = () => document.querySelector('[role="dialog"]')?.textContent;
+  await expect.poll(text).toContain('ready on port 5173U+202E');
   await press(user, dialog.getByRole('button', { name: 'Stop' }));
   await dialog.findByText('Not running any more.');
-  await expect.poll(words).toContain('[killed]');
+  await expect.poll(text).toContain('[killed]');
   await user.keyboard('{Escape}');
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
   expect(screen.queryByRole('region', { name: 'Background tasks' })).toBeNull();
@@ -178,13 +178,13 @@ const LACKS = [
   'Tools that a hook allows go unnoticed.',
   'A message that begins with / runs as a command, and @path attaches files.',
 ];
-const WORDS = `Claude Code ${OLD} lacks 2 features Callboard relies on`;
+const TEXTS = `Claude Code ${OLD} lacks 2 features Callboard relies on`;
 
 it('shows on the card what the release of Claude Code lacks', async () => {
   open(GAPS, '/');
   const card = within(await screen.findByRole('article', exact(TITLE)));
-  const icon = card.getByRole('img', { name: `${WORDS}: ${LACKS.join(' ')}` });
-  expect(icon.getAttribute('title')).toContain(WORDS);
+  const icon = card.getByRole('img', { name: `${TEXTS}: ${LACKS.join(' ')}` });
+  expect(icon.getAttribute('title')).toContain(TEXTS);
 });
 
 it('shows on the page and in the details of a stage what its release of Claude Code lacks', async () => {
@@ -192,7 +192,7 @@ it('shows on the page and in the details of a stage what its release of Claude C
   const line = within(await screen.findByRole('region', { name: 'Claude Code' }));
   const shown = () => line.queryAllByRole('listitem').map(({ textContent }) => textContent);
   expect(shown()).toEqual([]);
-  await user.click(line.getByRole('button', { name: WORDS }));
+  await user.click(line.getByRole('button', { name: TEXTS }));
   await expect.poll(shown).toEqual(LACKS);
   line.getByText('claude update');
   await user.click(screen.getByRole('link', { name: 'Details' }));

@@ -12,7 +12,7 @@ import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { BudgetBanner } from '../features/session/components/budget-banner.tsx';
 import { FinishSection } from '../features/session/components/finish-panel.tsx';
-import { HoldBanner } from '../features/session/components/hold-banner.tsx';
+import { PauseBanner } from '../features/session/components/hold-banner.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
 import { LimitBanner } from '../features/session/components/limit-banner.tsx';
 import { LoginBanner } from '../features/session/components/login-banner.tsx';
@@ -43,10 +43,14 @@ const StageChanges = lazyComponent(() => import('../features/session/components/
 export default function StagePage() {
   const { stageId: given } = useParams();
   const stageId = StageId.safeParse(given);
-  return stageId.success ? <KnownStage key={stageId.data} stageId={stageId.data} /> : <NotFoundPage stageId={given} />;
+  return stageId.success ? (
+    <ExistingStage key={stageId.data} stageId={stageId.data} />
+  ) : (
+    <NotFoundPage stageId={given} />
+  );
 }
 
-function KnownStage({ stageId }: { stageId: StageId }) {
+function ExistingStage({ stageId }: { stageId: StageId }) {
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   const { data: pending = [] } = useQuery({
     ...boardQuery,
@@ -58,9 +62,9 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const isWide = useMediaQuery(TWO_PANES, false, { getInitialValueInEffect: false });
   // On a phone they are among the details.
   const hasChips = useMediaQuery('(min-width: 768px)', true, { getInitialValueInEffect: false });
-  const kept = useSidePane((state) => state.tab);
+  const saved = useSidePane((state) => state.tab);
   const asked = isStageTab(wanted) ? wanted : 'transcript';
-  const beside = kept !== null && stage !== undefined && !hasTab(kept, stage) ? null : kept;
+  const beside = saved !== null && stage !== undefined && !hasTab(saved, stage) ? null : saved;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
   const navigate = useNavigate();
   useStageKeys({
@@ -71,7 +75,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
     },
   });
   if (stage === undefined) return <NotFoundPage stageId={stageId} />;
-  const look = () => {
+  const check = () => {
     // The other tabs do not show the stage's requests.
     const [first] = pending;
     if (isWide || tab === 'transcript' || first === undefined) return void turnToPage();
@@ -84,14 +88,14 @@ function KnownStage({ stageId }: { stageId: StageId }) {
         stage={stage}
         pending={pending.length}
         unsettled={unsettled.length}
-        look={look}
+        check={check}
         CheckSlot={CheckActions}
       />
       <AlarmBanner stage={stage} />
       <TerminalBanner stage={stage} />
       <LoginBanner stage={stage} />
       <LimitBanner stage={stage} />
-      <HoldBanner stage={stage} />
+      <PauseBanner stage={stage} />
       <BudgetBanner stage={stage} />
       <SetUpPanel stage={stage} />
       <LeftoversPanel stage={stage} />

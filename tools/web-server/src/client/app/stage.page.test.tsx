@@ -39,9 +39,9 @@ async function sendWhileUploading() {
     add_draft_file: async ({ stageId, fileId, file }) => {
       const refusal = await upload.promise;
       if (refusal !== undefined) return refusal;
-      const kept = AttachedFile.parse({ fileId, name: file.name, mediaType: file.mediaType, size: PNG.length });
-      server.answer({ get_drafts: () => ({ drafts: [{ ...draft, stageId, key: 'files', value: [kept] }] }) });
-      return { file: kept };
+      const saved = AttachedFile.parse({ fileId, name: file.name, mediaType: file.mediaType, size: PNG.length });
+      server.answer({ get_drafts: () => ({ drafts: [{ ...draft, stageId, key: 'files', value: [saved] }] }) });
+      return { file: saved };
     },
   });
   const box = await screen.findByRole<HTMLTextAreaElement>('textbox', { name: 'Message' });

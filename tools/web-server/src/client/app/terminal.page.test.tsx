@@ -78,9 +78,9 @@ it('shows that a stage is in a terminal, what waits, and why it cannot be taken 
     }),
     take_back: () => (refusals-- > 0 ? problem('in_terminal', refusal) : { status: 'resumed' }),
   });
-  const words = `In a terminal since ${clockTime(SINCE)}`;
-  const banner = await screen.findByRole('region', { name: words });
-  expect(screen.getAllByText(words).length).toBeGreaterThan(1); // in the head as well
+  const text = `In a terminal since ${clockTime(SINCE)}`;
+  const banner = await screen.findByRole('region', { name: text });
+  expect(screen.getAllByText(text).length).toBeGreaterThan(1); // in the head as well
   within(banner).getByText(COMMAND);
   within(banner).getByText(/1 message queued\./);
   await screen.findByText(/the next one is sent when the stage is taken back from the terminal/);

@@ -10,7 +10,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
-import { shownAt, useLooking } from './looking.ts';
+import { shownAt, usePresence } from './looking.ts';
 import { followSeenFinished, seeFinished, useSeenFinished } from './seen-finished.ts';
 
 const PAGES: Readonly<Record<string, string>> = {
@@ -39,13 +39,13 @@ export function signalCounts(view: Seen, seen: readonly string[] | null): Signal
 /** "(2, 1 failed) Login form · Callboard": what there is to tell, then the page. */
 export function pageTitle(counts: SignalCounts, settings: AlertSettings, page: string): string {
   const { waiting, failed, finished } = settings;
-  const told = [
+  const reported = [
     ...(waiting.title && counts.waiting > 0 ? [`${counts.waiting}`] : []),
     ...(failed.title && counts.failed > 0 ? [`${counts.failed} failed`] : []),
     ...(finished.title && counts.finished > 0 ? [`${counts.finished} finished`] : []),
   ];
   const name = page === '' ? 'Callboard' : `${page} · Callboard`;
-  return told.length === 0 ? name : `(${told.join(', ')}) ${name}`;
+  return reported.length === 0 ? name : `(${reported.join(', ')}) ${name}`;
 }
 
 /** The icon of the signal that matters most. */
@@ -73,12 +73,12 @@ export function useTabTitle(): void {
     select: (view) => view.stages.find((other) => other.id === stageId)?.title ?? NOT_FOUND,
   });
   const page = PAGES[pathname] ?? stage ?? '';
-  const looking = useLooking();
+  const watching = usePresence();
   useEffect(followSeenFinished, []);
   const { data: finished } = useQuery({ ...boardQuery, select: finishedOf });
   useEffect(() => {
-    if (finished !== undefined && looking !== null) seeFinished(finished, looking);
-  }, [finished, looking]);
+    if (finished !== undefined && watching !== null) seeFinished(finished, watching);
+  }, [finished, watching]);
   useEffect(() => {
     document.title = pageTitle(counts, settings, page);
   }, [counts, settings, page]);

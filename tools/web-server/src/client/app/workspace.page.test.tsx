@@ -73,10 +73,10 @@ it('offers to go on without a fetch, and to review what callboard.yaml would run
 });
 
 it('says what stands in the place of a worktree, and makes it again with one press, then starts', async () => {
-  const words = '/w/STAGE-1 is a symbolic link to /repos/web. Lost is what was not committed there.';
-  const { user, sent } = open('/stages/STAGE-1', failed('worktree-replaced', words));
+  const text = '/w/STAGE-1 is a symbolic link to /repos/web. Lost is what was not committed there.';
+  const { user, sent } = open('/stages/STAGE-1', failed('worktree-replaced', text));
   const panel = await screen.findByRole('region', { name: 'The worktree is not in its place' });
-  within(panel).getByText(words);
+  within(panel).getByText(text);
   expect(screen.queryByRole('button', { name: /^(Continue|Start again)$/ })).toBeNull();
   await user.click(within(panel).getByRole('button', { name: 'Make the worktree again' }));
   await waitFor(() => expect(sent('start_stage')).toEqual([{ stageId: 'STAGE-1' }]));

@@ -1,18 +1,18 @@
 import { isMidTurn, type StageView } from '@callboard/contract';
 import { Menu } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
-import { useIsOnHold, usePutHold } from './holds.ts';
+import { useIsPaused, usePutPause } from './holds.ts';
 
 /** Puts a stage on hold, or releases it: items of the menus of its row and its page. */
-export function HoldItems({ stage, isOff }: { stage: StageView; isOff: boolean }) {
-  const put = usePutHold(stage.title);
-  const isOnHold = useIsOnHold(stage);
+export function PauseItems({ stage, isOff }: { stage: StageView; isOff: boolean }) {
+  const put = usePutPause(stage.title);
+  const isPaused = useIsPaused(stage);
   const off = isOff || put.isPending;
   const scope = { stageIds: [stage.id] };
   const runs = stage.session !== null && isMidTurn(stage.session.state);
   return (
     <>
-      {isOnHold ? (
+      {isPaused ? (
         <Menu.Item
           leftSection={<IconPlayerPlay size={16} />}
           disabled={off}

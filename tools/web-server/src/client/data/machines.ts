@@ -30,20 +30,20 @@ export function useLostAfterProblem(projectId: string, minutes: string): string 
 }
 
 /** Where a stage is, in words; null while there is only one machine, and for a stage that nobody has started. */
-export interface StagePlace {
+export interface StagePosition {
   name: string;
   /** What is wrong with the machine, or null. */
-  trouble: string | null;
+  storageError: string | null;
 }
 
-export function useStagePlace({ machineId, lost }: Pick<StageView, 'machineId' | 'lost'>): StagePlace | null {
+export function useStagePosition({ machineId, lost }: Pick<StageView, 'machineId' | 'lost'>): StagePosition | null {
   const machines = useMachines();
   if (lost !== null)
     // whether or not that machine is still listed
-    return { name: lost.machine, trouble: `Interrupted on ${lost.machine}, which was declared lost` };
+    return { name: lost.machine, storageError: `Interrupted on ${lost.machine}, which was declared lost` };
   const machine = machines.find(({ id }) => id === machineId);
   if (machine === undefined) return null;
   const name = machineLabel(machine, machines);
   const { state } = machine;
-  return { name, trouble: state === 'unreachable' ? `${name} is unreachable` : null };
+  return { name, storageError: state === 'unreachable' ? `${name} is unreachable` : null };
 }

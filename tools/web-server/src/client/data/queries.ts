@@ -46,13 +46,13 @@ export const queueQuery = (stageId: StageId) =>
   });
 
 /** On return to a stage the transcript is there as far as it was loaded, and so is the reader's place in it. */
-const KEEP_TRANSCRIPT_MS = 30 * 60_000;
+const TRANSCRIPT_RETENTION_MS = 30 * 60_000;
 
 /** The loaded part of a stage's transcript. */
 export const transcriptQuery = (stageId: StageId) =>
   queryOptions({
     queryKey: ['transcript', stageId],
-    gcTime: KEEP_TRANSCRIPT_MS,
+    gcTime: TRANSCRIPT_RETENTION_MS,
     queryFn: async ({ signal, client, queryKey }) => {
       const loaded = await loadTranscript(stageId, client.getQueryData<Transcript>(queryKey), signal);
       return withDecisions(loaded, recentEventsOf(client).decisions(stageId));

@@ -1,7 +1,7 @@
 import { type BoardEvent, type BoardView, type Decision, foldBoard } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
 
-const KEPT = 500;
+const SAVED = 500;
 const KEY = ['recent-events'];
 
 /** The last events that arrived, to complete answers that were on their way meanwhile. */
@@ -40,7 +40,7 @@ export function createRecentEvents(): RecentEvents {
     },
     add(event) {
       position = Math.max(event.seq, position ?? 0);
-      events = [...events.slice(-KEPT + 1), event];
+      events = [...events.slice(-SAVED + 1), event];
     },
     decisions: (stageId) =>
       events.flatMap((event) =>

@@ -6,7 +6,7 @@ import { client, isTransient } from '../lib/api-client.ts';
 /** While the index is built, more is found all the time. */
 const AGAIN_MS = 1_000;
 
-const MOST_TRIES = 2;
+const MAX_TRIES = 2;
 
 const isUnavailable = (error: Error) => error instanceof TransportError && error.code === 'search_unavailable';
 
@@ -20,6 +20,6 @@ export const searchQuery = (query: SearchQuery) =>
     placeholderData: keepPreviousData,
     staleTime: 0,
     // The page says so, and the person tries again.
-    retry: (failures, error) => isTransient(error) && (failures < MOST_TRIES || !isUnavailable(error)),
+    retry: (failures, error) => isTransient(error) && (failures < MAX_TRIES || !isUnavailable(error)),
     refetchInterval: ({ state }) => (state.data?.pages.at(-1)?.indexing ? AGAIN_MS : false),
   });

@@ -29,9 +29,9 @@ export async function putDraft(
   draft: Pick<Draft, 'stageId' | 'key' | 'value'>,
   options: CallOptions = {},
 ): Promise<string | null> {
-  const kept = await client.command('put_draft', { ...draft, writer: TAB_ID }, options);
-  if (kept.sent !== undefined) return kept.sent;
-  applyDraft(cache, kept.draft);
+  const saved = await client.command('put_draft', { ...draft, writer: TAB_ID }, options);
+  if (saved.sent !== undefined) return saved.sent;
+  applyDraft(cache, saved.draft);
   return null;
 }
 

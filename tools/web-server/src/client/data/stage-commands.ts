@@ -14,7 +14,7 @@ import { notifications } from '@mantine/notifications';
 import { createStore } from 'zustand/vanilla';
 import { client } from '../lib/api-client.ts';
 import { type ContinueAction, continueAction } from '../lib/continue-action.ts';
-import { deletedWords } from '../lib/removal-words.ts';
+import { deletedText } from '../lib/removal-words.ts';
 import { untilDelivered } from '../lib/until-delivered.ts';
 import { useCommand } from './use-command.tsx';
 
@@ -117,7 +117,7 @@ export const useSetFinish = (title: string) =>
   });
 
 /** Sets whether the stage goes on by itself when a usage limit resets; null follows the board. */
-export const useSetGoesOn = (title: string) =>
+export const useSetResumes = (title: string) =>
   useCommand({
     run: ({ stageId, goesOnAtReset }: { stageId: StageId; goesOnAtReset: boolean | null }) =>
       client.command('update_stage', { stageId, patch: { goesOnAtReset } }),
@@ -138,11 +138,10 @@ export const useDeleteStage = (title: string, done: () => void) =>
     failed: `${title} was not deleted`,
     stageId: ({ stageId }) => stageId,
     done: (reply) => {
-      const words = deletedWords(reply);
+      const text = deletedText(reply);
       const hasMore = reply.left !== null || (reply.running ?? []).length > 0;
       const autoClose = hasMore ? false : 8_000;
-      if (words !== null)
-        notifications.show({ title: `${title} was deleted`, message: words, color: 'gray', autoClose });
+      if (text !== null) notifications.show({ title: `${title} was deleted`, message: text, color: 'gray', autoClose });
       done();
     },
   });
@@ -167,7 +166,7 @@ export const useTakeBranch = (title: string) =>
   });
 
 /** Sets the worktree back to the stage's branch. */
-export const useGoBackToBranch = (title: string) =>
+export const useReturnToBranch = (title: string) =>
   useCommand({
     run: (order: SeenBranch) => client.command('go_back_to_branch', order),
     failed: `The worktree of ${title} did not go back to its branch`,
@@ -215,7 +214,7 @@ function continueMessageId({ stageId, after }: Continue): MessageId {
  */
 export function useContinueStage(stage: StageView): (ContinueAction & { run: () => void; isSending: boolean }) | null {
   const start = useStartStage(stage.title);
-  const tell = useCommand({
+  const notify = useCommand({
     run: (one: Continue) =>
       sendMessage(one.stageId, { message: CONTINUE_MESSAGE, messageId: continueMessageId(one), mode: 'append' }),
     failed: `${stage.title} was not told to continue`,
@@ -230,6 +229,10 @@ export function useContinueStage(stage: StageView): (ContinueAction & { run: () 
   const after = stage.session?.lastTurn?.at ?? '';
   if (action.by === 'start') return { ...action, run: () => start.mutate(stage.id), isSending: start.isPending };
   // Until the turn it begins shows up here.
-  const isTold = tell.isSuccess && tell.data.status !== 'queued' && tell.variables.after === after;
-  return { ...action, run: () => tell.mutate({ stageId: stage.id, after }), isSending: tell.isPending || isTold };
+  const wasReported = notify.isSuccess && notify.data.status !== 'queued' && notify.variables.after === after;
+  return {
+    ...action,
+    run: () => notify.mutate({ stageId: stage.id, after }),
+    isSending: notify.isPending || wasReported,
+  };
 }

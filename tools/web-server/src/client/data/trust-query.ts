@@ -6,13 +6,13 @@ import { client } from '../lib/api-client.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
 
 /** Whose settings are reviewed: a project's repository, or the worktree of one of its stages. */
-export interface TrustPlace {
+export interface TrustLocation {
   projectId: ProjectId;
   stageId?: StageId | undefined;
 }
 
 /** What the settings there would enable, read again on each mount. */
-export const trustQuery = ({ projectId, stageId }: TrustPlace) =>
+export const trustQuery = ({ projectId, stageId }: TrustLocation) =>
   queryOptions({
     queryKey: ['trust', projectId, stageId ?? null],
     queryFn: ({ signal }) => client.command('get_trust', { projectId, stageId }, { signal }),
@@ -23,8 +23,8 @@ export const trustQuery = ({ projectId, stageId }: TrustPlace) =>
 
 interface TrustDialogState {
   /** Null while the dialog is closed. */
-  place: TrustPlace | null;
-  open(place: TrustPlace): void;
+  place: TrustLocation | null;
+  open(location: TrustLocation): void;
   close(): void;
 }
 

@@ -1,7 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
-import { failureWords } from '../lib/api-client.ts';
+import { failureText } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
 import { ErrorBody } from '../ui/error-note.tsx';
 
@@ -42,7 +42,7 @@ interface Failure {
 export function showFailure({ title, error, stageId = null, retry, saysBoth = false }: Failure): void {
   const { step, details } = describeError(error);
   const id = notifications.show({
-    title: saysBoth ? title : failureWords(title, error),
+    title: saysBoth ? title : failureText(title, error),
     message: <ErrorBody error={error} stageId={stageId} retry={retry} done={() => notifications.hide(id)} />,
     color: 'red',
     // Whoever reads details, or is to do something, needs time.

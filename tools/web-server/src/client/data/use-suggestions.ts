@@ -8,12 +8,12 @@ import { useCapabilities } from './queries.ts';
 const NOTHING: Suggestions = { found: [], note: null };
 
 /** Where a text will be read: by a stage in its worktree, or by a new stage of a project. */
-export type TextPlace = { stageId: StageId } | { projectId: ProjectId };
+export type TextPosition = { stageId: StageId } | { projectId: ProjectId };
 
 /** Suggestions for the text at the caret. */
-export function useSuggestions(place: TextPlace, asked: Completion | null): Suggestions {
-  const capabilities = useCapabilities(place);
-  const files = useFileSuggestions(place, asked?.kind === 'file' ? asked.typed : null);
+export function useSuggestions(position: TextPosition, asked: Completion | null): Suggestions {
+  const capabilities = useCapabilities(position);
+  const files = useFileSuggestions(position, asked?.kind === 'file' ? asked.typed : null);
   if (asked === null) return NOTHING;
   if (asked.kind === 'file') return files;
   const found = matchingCommands(capabilities?.commands ?? COMMANDS_BEFORE_START, asked.typed).map((command) => ({
@@ -29,10 +29,10 @@ export function useSuggestions(place: TextPlace, asked: Completion | null): Sugg
 /** Files change while Claude works. */
 const FRESH_MS = 5_000;
 
-function useFileSuggestions(place: TextPlace, typed: string | null): Suggestions {
+function useFileSuggestions(position: TextPosition, typed: string | null): Suggestions {
   const { data, error } = useQuery({
-    queryKey: ['suggested-files', place, typed],
-    queryFn: ({ signal }) => filesOf(place, typed ?? '', signal),
+    queryKey: ['suggested-files', position, typed],
+    queryFn: ({ signal }) => filesOf(position, typed ?? '', signal),
     enabled: typed !== null,
     staleTime: FRESH_MS,
     gcTime: 10 * FRESH_MS,
@@ -52,7 +52,7 @@ function useFileSuggestions(place: TextPlace, typed: string | null): Suggestions
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 const folderOf = (path: string) => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
 
-const filesOf = (place: TextPlace, query: string, signal: AbortSignal) =>
-  'stageId' in place
-    ? client.command('suggest_files', { ...place, query }, { signal })
-    : client.command('suggest_project_files', { ...place, query }, { signal });
+const filesOf = (position: TextPosition, query: string, signal: AbortSignal) =>
+  'stageId' in position
+    ? client.command('suggest_files', { ...position, query }, { signal })
+    : client.command('suggest_project_files', { ...position, query }, { signal });

@@ -36,7 +36,7 @@ interface ReadRun extends Pick<WorktreeCommand, 'stageId'> {
 /** A character that is not whole yet has at most so many bytes. */
 const PARTIAL = 3;
 /** How many characters a page keeps of an output. */
-const KEPT = 200_000;
+const SAVED = 200_000;
 const READ_MS = 1_000;
 const NOTHING: ShownOutput = { text: '', isCut: false, to: undefined };
 
@@ -54,7 +54,7 @@ export const commandOutputQuery = ({ stageId, id, state }: ReadRun) =>
       const isNext = page.from === shown.to;
       const text = isNext ? shown.text + page.output : page.output;
       const isCut = isNext ? shown.isCut : page.from > 0;
-      return { text: text.slice(-KEPT), isCut: isCut || text.length > KEPT, to: page.to };
+      return { text: text.slice(-SAVED), isCut: isCut || text.length > SAVED, to: page.to };
     },
     enabled: id !== null,
     staleTime: 0,

@@ -1,7 +1,7 @@
 import { ProjectId, RequestId, StageId } from '@callboard/contract';
 import { routes, TransportError } from '@callboard/contract/client';
 import { afterEach, expect, it, vi } from 'vitest';
-import { client, errorText, failureWords, isLoggedOut, isTransient } from './api-client.ts';
+import { client, errorText, failureText, isLoggedOut, isTransient } from './api-client.ts';
 
 // The requests the page sends, and how it reads the responses.
 
@@ -64,7 +64,7 @@ it('reports a refusal in the server’s words', async () => {
 });
 
 it('reports a missing or incomplete response in words for a person', async () => {
-  const words = 'Callboard did not answer. Try again once it is back.';
+  const text = 'Callboard did not answer. Try again once it is back.';
   const half = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"session"'));
@@ -78,7 +78,7 @@ it('reports a missing or incomplete response in words for a person', async () =>
     await failureWith(new Response(half)),
     await failureOf(client.file(routes.get_decisions, { format: 'csv' })),
   ]) {
-    expect(error).toMatchObject({ name: 'TransportError', status: 0, code: 'network', message: words });
+    expect(error).toMatchObject({ name: 'TransportError', status: 0, code: 'network', message: text });
     expect(isTransient(error)).toBe(true);
   }
   expect(sent.length).toBe(2);
@@ -97,15 +97,15 @@ it('asks what became of a command whose reply was lost, under its key, and does 
   const [key] = new Set(header('idempotency-key'));
   expect(header('idempotency-key')).toEqual([key, key, key]);
   expect(key).toMatch(/^[0-9a-f-]{36}$/);
-  expect(failureWords('It was not stopped.', error)).toBe('It was not stopped, or its confirmation was lost.');
-  expect(failureWords('It was not stopped', new Error('no'))).toBe('It was not stopped');
+  expect(failureText('It was not stopped.', error)).toBe('It was not stopped, or its confirmation was lost.');
+  expect(failureText('It was not stopped', new Error('no'))).toBe('It was not stopped');
 });
 
 it('reports an unreadable response in words for a person', async () => {
-  const words = (what: string) =>
+  const text = (what: string) =>
     `Callboard sent a response that this page does not understand (${what}). Reload the page: it may be older than the server.`;
   const proxy = await failureWith(new Response('<h1>Bad gateway</h1>', { status: 502 }));
-  expect(proxy).toMatchObject({ status: 502, code: 'unreadable', message: words('status 502') });
+  expect(proxy).toMatchObject({ status: 502, code: 'unreadable', message: text('status 502') });
   expect(isTransient(proxy)).toBe(true);
   const other = await failureWith(json({ session: 7 }));
   expect(other).toMatchObject({ status: 200, code: 'unreadable' });

@@ -14,13 +14,13 @@ import { pageFetch } from './page-fetch.ts';
 import { UNANSWERED, unanswered, unconfirmed } from './unanswered.ts';
 import { ATTEMPT_MS, PATIENCE_MS, UPLOAD_MS } from './until-delivered.ts';
 
-const words = {
+const text = {
   unanswered: UNANSWERED,
   unreadable: (what: string) =>
     `Callboard sent a response that this page does not understand (${what}). Reload the page: it may be older than the server.`,
-} satisfies HttpClientOptions['words'];
+} satisfies HttpClientOptions['text'];
 
-const http = createHttpClient({ origin: '', fetch: pageFetch, words });
+const http = createHttpClient({ origin: '', fetch: pageFetch, text });
 
 /** More than so many characters take time to send. */
 const LARGE = 100_000;
@@ -117,10 +117,10 @@ export const isUncertain = (error: unknown): boolean =>
  * What did not happen, as a heading or before the cause, if that is known; else both that may be. No page says that nothing happened
  * unless it knows.
  */
-export function failureWords(words: string, error: unknown): string {
-  if (!(error instanceof TransportError) || error.code !== 'no_confirmation') return words;
-  const end = words.endsWith('.') ? '.' : '';
-  return `${end === '' ? words : words.slice(0, -1)}, or its confirmation was lost${end}`;
+export function failureText(text: string, error: unknown): string {
+  if (!(error instanceof TransportError) || error.code !== 'no_confirmation') return text;
+  const end = text.endsWith('.') ? '.' : '';
+  return `${end === '' ? text : text.slice(0, -1)}, or its confirmation was lost${end}`;
 }
 
 /** What a failure to save means, before its cause. Only where saving the same again does no harm. */

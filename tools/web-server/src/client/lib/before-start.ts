@@ -10,7 +10,7 @@ export function beforeStart({ session, completedAt }: StageView): BeforeStart | 
 }
 
 /** A few words on each, for a row of the board. */
-export const BEFORE_START_WORDS: Readonly<Record<BeforeStart, { text: string; tone: 'fail' | 'needs' }>> = {
+export const BEFORE_START_TEXTS: Readonly<Record<BeforeStart, { text: string; tone: 'fail' | 'needs' }>> = {
   'setup-failed': { text: 'its worktree could not be set up', tone: 'fail' },
   'fetch-failed': { text: 'nothing could be fetched', tone: 'fail' },
   'settings-invalid': { text: 'callboard.yaml cannot be used', tone: 'fail' },

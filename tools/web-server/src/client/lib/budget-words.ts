@@ -6,7 +6,7 @@ import {
   type SpentBudget,
   type StageView,
   spentLimit,
-  spentWords,
+  spentText,
 } from '@callboard/contract';
 
 type Scope = Budget['scope'];
@@ -35,7 +35,7 @@ export function budgetLines(view: Pick<BoardView, 'budgets' | 'projects' | 'stag
     const near = nearLimit(budget);
     if (near === null) return [];
     const name = budgetName(budget.scope, view);
-    if (near.spent < near.limit) return [`${name} nearly spent: ${spentWords(near)}.`];
-    return 'stageId' in budget.scope ? [] : [`${name} spent: ${spentWords(near)}. Nothing starts automatically.`];
+    if (near.spent < near.limit) return [`${name} nearly spent: ${spentText(near)}.`];
+    return 'stageId' in budget.scope ? [] : [`${name} spent: ${spentText(near)}. Nothing starts automatically.`];
   });
 }

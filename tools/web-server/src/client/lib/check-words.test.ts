@@ -1,9 +1,9 @@
-import { CheckRun, checkAtGate, checkGateWords, type StageCheck } from '@callboard/contract';
+import { CheckRun, checkAtGate, checkGateText, type StageCheck } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, session, stage } from '../test/samples.ts';
 import { checkResult, runFacts, runTime } from './check-words.ts';
-import { stoppedWords } from './needs-you-words.ts';
-import { stateWords } from './state-words.ts';
+import { stoppedText } from './needs-you-words.ts';
+import { stateLabel } from './state-words.ts';
 
 const ID = '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e62';
 const check = (state: StageCheck['state'], failures = 0): StageCheck => ({
@@ -32,16 +32,16 @@ it('says what the checks of a stage came to', () => {
 it('says why a check waits for a person, in the row and in the head of the page', () => {
   const waiting = checked(check('failed', 3), { atGate: true });
   expect(checkAtGate(waiting)).toMatchObject({ failures: 3 });
-  expect(stoppedWords(waiting)).toEqual({ text: 'Check failed 3 times', tone: 'fail' });
-  expect(stateWords(waiting, 0, 0)).toEqual({ words: 'Check failed 3 times', tone: 'fail' });
-  expect(stoppedWords(checked(check('stopped'), { atGate: true }))).toEqual({ text: 'Check stopped', tone: 'needs' });
-  expect(checkGateWords(check('failed', 1))).toBe('Check failed');
+  expect(stoppedText(waiting)).toEqual({ text: 'Check failed 3 times', tone: 'fail' });
+  expect(stateLabel(waiting, 0, 0)).toEqual({ text: 'Check failed 3 times', tone: 'fail' });
+  expect(stoppedText(checked(check('stopped'), { atGate: true }))).toEqual({ text: 'Check stopped', tone: 'needs' });
+  expect(checkGateText(check('failed', 1))).toBe('Check failed');
   // A gate for a person after a check that passed is a gate like any other.
   expect(checkAtGate(checked(check('passed'), { atGate: true }))).toBeNull();
 });
 
 it('says that a check runs', () => {
-  expect(stateWords(checked(check('running'), { state: 'busy' }), 0, 0).words).toBe('Checking');
+  expect(stateLabel(checked(check('running'), { state: 'busy' }), 0, 0).text).toBe('Checking');
 });
 
 it('tells of a run', () => {

@@ -10,7 +10,7 @@ export function checkResult(stage: Pick<StageView, 'session'>): string {
 }
 
 /** A run's state in a word or two. */
-export const RUN_WORDS: Readonly<Record<CheckState, string>> = {
+export const RUN_TEXTS: Readonly<Record<CheckState, string>> = {
   waiting: 'Waiting to run',
   running: 'Running',
   passed: 'Passed',

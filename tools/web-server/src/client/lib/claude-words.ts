@@ -1,7 +1,7 @@
 import type { ClaudeState, StageView } from '@callboard/contract';
 
 /** A short word on Claude Code itself, for the header; null while nothing is known to be wrong. */
-export function claudeWord({ state }: Pick<ClaudeState, 'state'>): string | null {
+export function claudeLabel({ state }: Pick<ClaudeState, 'state'>): string | null {
   switch (state) {
     case 'missing':
       return 'Claude: not found';

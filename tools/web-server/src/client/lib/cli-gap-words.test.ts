@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { gapSentences, gapsWords } from './cli-gap-words.ts';
+import { gapSentences, gapsText } from './cli-gap-words.ts';
 
 it('counts the features a release lacks, and is null if it has all', () => {
-  expect(gapsWords({ cliVersion: '2.1.330', cliGaps: [] })).toBeNull();
-  expect(gapsWords({ cliVersion: '2.1.240', cliGaps: ['questions cannot be answered'] })).toBe(
+  expect(gapsText({ cliVersion: '2.1.330', cliGaps: [] })).toBeNull();
+  expect(gapsText({ cliVersion: '2.1.240', cliGaps: ['questions cannot be answered'] })).toBe(
     'Claude Code 2.1.240 lacks 1 feature Callboard relies on',
   );
-  expect(gapsWords({ cliVersion: null, cliGaps: ['one', 'two'] })).toBe(
+  expect(gapsText({ cliVersion: null, cliGaps: ['one', 'two'] })).toBe(
     'This release of Claude Code lacks 2 features Callboard relies on',
   );
 });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { commandIn, commandParts, withCheck } from './command-parts.ts';
+import { commandDeps, commandIn, withCheck } from './command-parts.ts';
 
 it('finds the commands of a message between backticks', () => {
-  expect(commandParts('Run `git init` there, then try again.')).toEqual([
+  expect(commandDeps('Run `git init` there, then try again.')).toEqual([
     { text: 'Run ', isCommand: false },
     { text: 'git init', isCommand: true },
     { text: ' there, then try again.', isCommand: false },

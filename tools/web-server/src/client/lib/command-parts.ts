@@ -5,8 +5,8 @@ export interface CommandPart {
 }
 
 /** The text of a message with the commands that it names between backticks, in order. */
-export const commandParts = (words: string): CommandPart[] =>
-  words
+export const commandDeps = (text: string): CommandPart[] =>
+  text
     .split('`')
     .map((text, index) => ({ text, isCommand: index % 2 === 1 }))
     .filter(({ text }) => text !== '');
@@ -16,5 +16,5 @@ export const withCheck = (warning: string): string =>
   commandIn(warning) === null ? `${warning} Run \`npx callboard doctor\` to check this machine.` : warning;
 
 /** The first command that a message names; null if it names none. */
-export const commandIn = (words: string): string | null =>
-  commandParts(words).find(({ isCommand }) => isCommand)?.text ?? null;
+export const commandIn = (text: string): string | null =>
+  commandDeps(text).find(({ isCommand }) => isCommand)?.text ?? null;

@@ -1,13 +1,13 @@
 import { MergePlan } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import {
-  actionWords,
+  actionText,
   askToResolve,
   draftMessage,
   finishOf,
-  leftWords,
+  leftText,
   needsAsking,
-  planWords,
+  planText,
 } from './completion-words.ts';
 
 const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
@@ -25,31 +25,31 @@ const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
     ...fields,
   });
 const stage = { title: 'Login form', session: null };
-const words = (fields: Partial<MergePlan> = {}) => planWords(plan(fields), stage);
+const text = (fields: Partial<MergePlan> = {}) => planText(plan(fields), stage);
 
 it('names branch, commits, files and target', () => {
-  expect(words()).toBe('Merge callboard/STAGE-4 (1 commit, 3 files) into main. No conflicts.');
-  expect(words({ commits: 2, files: 1, uncommitted: ['a'], uncommittedCount: 1 })).toBe(
+  expect(text()).toBe('Merge callboard/STAGE-4 (1 commit, 3 files) into main. No conflicts.');
+  expect(text({ commits: 2, files: 1, uncommitted: ['a'], uncommittedCount: 1 })).toBe(
     'Commit 1 file on callboard/STAGE-4, then merge it (3 commits, 1 file) into main. No conflicts.',
   );
-  expect(words({ conflicts: ['a', 'b', 'c', 'd', 'e'] })).toBe(
+  expect(text({ conflicts: ['a', 'b', 'c', 'd', 'e'] })).toBe(
     'callboard/STAGE-4 and main change the same lines in 5 files:',
   );
-  expect(words({ commits: 0, files: 0 })).toBe('callboard/STAGE-4 has nothing that main lacks.');
-  expect(words({ refusal: 'It is dirty.' })).toBe('It is dirty.');
-  expect(planWords(null, stage)).toBe('Login form was never started.');
+  expect(text({ commits: 0, files: 0 })).toBe('callboard/STAGE-4 has nothing that main lacks.');
+  expect(text({ refusal: 'It is dirty.' })).toBe('It is dirty.');
+  expect(planText(null, stage)).toBe('Login form was never started.');
 });
 
 it('says what each way does, on the button and above it', () => {
   const two = { commits: 2, files: 3 };
-  expect(words({ method: 'squash', ...two })).toBe(
+  expect(text({ method: 'squash', ...two })).toBe(
     'Squash callboard/STAGE-4 (2 commits, 3 files) into one commit on main. No conflicts.',
   );
-  expect(words({ method: 'rebase', ...two, uncommittedCount: 2 })).toBe(
+  expect(text({ method: 'rebase', ...two, uncommittedCount: 2 })).toBe(
     'Commit 2 files on callboard/STAGE-4, then rebase it (3 commits, 3 files) onto main. No conflicts.',
   );
   const actions = (['merge', 'squash', 'rebase'] as const).flatMap((method) =>
-    [0, 1].map((uncommittedCount) => actionWords(plan({ method, uncommittedCount }))),
+    [0, 1].map((uncommittedCount) => actionText(plan({ method, uncommittedCount }))),
   );
   expect(actions).toEqual([
     ...['Merge into main', 'Commit and merge into main'],
@@ -57,7 +57,7 @@ it('says what each way does, on the button and above it', () => {
     ...['Rebase onto main', 'Commit and rebase onto main'],
   ]);
   const stoppedAt = { commit: 'c'.repeat(40), subject: 'Write it' };
-  expect(words({ method: 'rebase', conflicts: ['a'], stoppedAt })).toBe(
+  expect(text({ method: 'rebase', conflicts: ['a'], stoppedAt })).toBe(
     'ccccccc "Write it" on callboard/STAGE-4 and main change the same lines in a file:',
   );
 });
@@ -85,11 +85,11 @@ it('knows what there is to do', () => {
 });
 
 it('names what completing without a merge would leave', () => {
-  expect(leftWords(plan())).toBe('1 commit that main lacks would stay on callboard/STAGE-4. You can merge later.');
-  expect(leftWords(plan({ commits: 0, uncommitted: ['a', 'b'], uncommittedCount: 4 }))).toBe(
+  expect(leftText(plan())).toBe('1 commit that main lacks would stay on callboard/STAGE-4. You can merge later.');
+  expect(leftText(plan({ commits: 0, uncommitted: ['a', 'b'], uncommittedCount: 4 }))).toBe(
     '4 files with uncommitted changes (a, b and 2 more) would stay on callboard/STAGE-4. You can merge later.',
   );
-  expect(leftWords(plan({ commits: 0 }))).toBeNull();
+  expect(leftText(plan({ commits: 0 }))).toBeNull();
   expect([null, plan(), plan({ uncommittedCount: 1 })].map(needsAsking)).toEqual([true, false, true]);
 });
 

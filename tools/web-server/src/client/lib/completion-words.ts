@@ -32,7 +32,7 @@ export const METHOD_NAMES: Readonly<Record<MergeMethod, string>> = {
 };
 
 /** The button that does it: it names what happens, and the branch. */
-export function actionWords({ method, into, uncommittedCount }: MergePlan): string {
+export function actionText({ method, into, uncommittedCount }: MergePlan): string {
   const [verb, where] = method === 'rebase' ? ['rebase', 'onto'] : [method, 'into'];
   const does = uncommittedCount > 0 ? `commit and ${verb}` : verb;
   return `${upperFirst(does)} ${where} ${into ?? ''}`;
@@ -49,7 +49,7 @@ function named(files: readonly string[], total: number, shown = 3): string {
 }
 
 /** What the action would do, or why it cannot: one line. */
-export function planWords(plan: MergePlan | null, { title, session }: Pick<StageView, 'title' | 'session'>): string {
+export function planText(plan: MergePlan | null, { title, session }: Pick<StageView, 'title' | 'session'>): string {
   if (plan === null)
     return session === null ? `${title} was never started.` : 'Its worktree and its branch no longer exist.';
   const { branch, commits, uncommittedCount, refusal } = plan;
@@ -61,32 +61,32 @@ export function planWords(plan: MergePlan | null, { title, session }: Pick<Stage
     case 'refused':
       return refusal ?? '';
     case 'conflict':
-      return conflictWords(plan);
+      return conflictText(plan);
     case 'commit-and-merge':
-      return `Commit ${count(uncommittedCount, 'file')} on ${branch}, then ${mergeWords(plan, 'it', commits + 1)} No conflicts.`;
+      return `Commit ${count(uncommittedCount, 'file')} on ${branch}, then ${mergeText(plan, 'it', commits + 1)} No conflicts.`;
     default:
-      return `${upperFirst(mergeWords(plan, branch, commits))} No conflicts.`;
+      return `${upperFirst(mergeText(plan, branch, commits))} No conflicts.`;
   }
 }
 
 /** "squash main (2 commits, 3 files) into one commit on main." */
-function mergeWords({ method, files, into }: MergePlan, what: string, commits: number): string {
+function mergeText({ method, files, into }: MergePlan, what: string, commits: number): string {
   const target = into ?? '';
   if (method === 'rebase') return `rebase ${what} (${amount(commits, files)}) onto ${target}.`;
   if (method === 'squash') return `squash ${what} (${amount(commits, files)}) into one commit on ${target}.`;
   return `merge ${what} (${amount(commits, files)}) into ${target}.`;
 }
 
-function conflictWords({ branch, into, conflicts, stoppedAt }: MergePlan): string {
+function conflictText({ branch, into, conflicts, stoppedAt }: MergePlan): string {
   const what = stoppedAt === null ? branch : `${stoppedAt.commit.slice(0, 7)} "${stoppedAt.subject}" on ${branch}`;
   const where = conflicts.length === 1 ? 'a file' : count(conflicts.length, 'file');
   return `${what} and ${into ?? ''} change the same lines in ${where}:`;
 }
 
-const upperFirst = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** What completing without a merge would leave behind; null if nothing. */
-export function leftWords(plan: MergePlan | null): string | null {
+export function leftText(plan: MergePlan | null): string | null {
   if (plan === null) return null;
   const { branch, commits, uncommitted, uncommittedCount: open, into, elsewhere } = plan;
   const other = elsewhere === null ? 0 : elsewhere.commits;
@@ -130,11 +130,11 @@ export const askToFinishRebase =
 /** The buttons for a worktree that is not on the stage's branch; null: not possible. */
 export function elsewhereButtons({ branch, own, tip, operation }: Elsewhere): {
   take: string | null;
-  goBack: string | null;
+  rewind: string | null;
 } {
   return {
     take: operation !== null ? null : branch === null ? `Take the commits onto ${own}` : `Take ${branch} as its branch`,
-    goBack: tip === null ? null : `Go back to ${own}`,
+    rewind: tip === null ? null : `Go back to ${own}`,
   };
 }
 

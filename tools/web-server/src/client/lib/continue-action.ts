@@ -27,7 +27,7 @@ export function continueAction({ session, completedAt, adopted }: StageView): Co
       return {
         by: 'start',
         label: session.sessionId === null ? 'Start again' : 'Continue',
-        does: `starts Claude’s process${firstWords(session)}`,
+        does: `starts Claude’s process${excerpt(session)}`,
       };
     case 'starting':
     case 'busy':
@@ -39,7 +39,7 @@ export function continueAction({ session, completedAt, adopted }: StageView): Co
 }
 
 /** The first message of a restarted process. */
-function firstWords({ queued, lastTurn }: NonNullable<StageView['session']>): string {
+function excerpt({ queued, lastTurn }: NonNullable<StageView['session']>): string {
   if (queued > 0) return ', with the first message that waits';
   return lastTurn === null ? '' : ` and tells it “${CONTINUE_MESSAGE}”`;
 }

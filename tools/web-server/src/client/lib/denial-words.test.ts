@@ -1,8 +1,8 @@
 import { type StageView, stagesNeedingYou } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, board, session, stage } from '../test/samples.ts';
-import { canAcknowledgeDenial, stoppedWords } from './needs-you-words.ts';
-import { reasonWords, stateWords } from './state-words.ts';
+import { canAcknowledgeDenial, stoppedText } from './needs-you-words.ts';
+import { reasonText, stateLabel } from './state-words.ts';
 
 const openDenial = { source: 'rule', detail: 'Bash(npm run *)', asked: 'Bash npm run foo', at: at(1) };
 const lastTurn = { outcome: 'succeeded', at: at(1), message: null };
@@ -20,13 +20,13 @@ function viewOf(change: object, stageChange: Record<string, unknown> = {}) {
   if (first === undefined) throw new Error('no stage');
   return { view, stage: first };
 }
-const words = (one: StageView) => [stateWords(one, 0, 0).words, stoppedWords(one).text, reasonWords(one)];
+const text = (one: StageView) => [stateLabel(one, 0, 0).text, stoppedText(one).text, reasonText(one)];
 
 it('says on the card and the page what denied the last call, and what to do', () => {
   const denied = viewOf({});
   expect(denied.stage.column).toBe('needs-you');
   expect(stagesNeedingYou(denied.view)).toHaveLength(1);
-  expect(words(denied.stage)).toEqual([
+  expect(text(denied.stage)).toEqual([
     'Last call denied, needs you',
     'Claude Code denied Bash npm run foo',
     'Claude Code denied the last tool call of the turn, Bash npm run foo: the rule Bash(npm run *). Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.',
@@ -36,8 +36,8 @@ it('says on the card and the page what denied the last call, and what to do', ()
 it('says nothing after it was acknowledged, or while a turn is running', () => {
   const seen = viewOf({ openDenial: null });
   expect(stagesNeedingYou(seen.view)).toEqual([]);
-  expect(stateWords(seen.stage, 0, 0).words).toBe('Review');
-  expect(stateWords(viewOf({ state: 'busy' }).stage, 0, 0).words).toBe('Running');
+  expect(stateLabel(seen.stage, 0, 0).text).toBe('Review');
+  expect(stateLabel(viewOf({ state: 'busy' }).stage, 0, 0).text).toBe('Running');
 });
 
 it('offers to acknowledge it if nothing else is needed', () => {

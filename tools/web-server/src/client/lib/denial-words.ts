@@ -1,7 +1,7 @@
 import { type Denial, visibleText } from '@callboard/contract';
 
 /** What denied a call, in a few words: "the rule Bash(npm run *)", "dontAsk mode". */
-export function denierWords({ source, detail, isDeferred }: Denial): string {
+export function denierText({ source, detail, isDeferred }: Denial): string {
   if (isDeferred === true) return 'a hook deferred it';
   switch (source) {
     case 'mode':
@@ -18,11 +18,11 @@ export function denierWords({ source, detail, isDeferred }: Denial): string {
 }
 
 /** "Denied by Claude Code (the rule Bash(npm run *))". */
-export function deniedWords(denial: Denial): string {
+export function deniedText(denial: Denial): string {
   if (denial.isDeferred === true) return 'Deferred by a hook: it did not run';
   return denial.source === 'unknown'
     ? 'Denied by Claude Code, which does not say why in this release'
-    : `Denied by Claude Code: ${denierWords(denial)}`;
+    : `Denied by Claude Code: ${denierText(denial)}`;
 }
 
 /** What allowing a denied call does, for its button. */

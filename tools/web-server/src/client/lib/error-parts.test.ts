@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { errorParts } from './error-parts.ts';
+import { errorDeps } from './error-parts.ts';
 
 it('splits what happened from the details below it', () => {
-  expect(errorParts(new Error('The disk is full.\nfatal: a\nfatal: b\n'))).toEqual({
+  expect(errorDeps(new Error('The disk is full.\nfatal: a\nfatal: b\n'))).toEqual({
     text: 'The disk is full.',
     details: 'fatal: a\nfatal: b',
   });
-  expect(errorParts('Nothing more.')).toEqual({ text: 'Nothing more.', details: null });
+  expect(errorDeps('Nothing more.')).toEqual({ text: 'Nothing more.', details: null });
 });

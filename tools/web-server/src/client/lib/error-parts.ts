@@ -7,7 +7,7 @@ export interface ErrorParts {
 }
 
 /** Splits a refusal's text: the server puts details on lines of their own, below the first. */
-export function errorParts(error: unknown): ErrorParts {
+export function errorDeps(error: unknown): ErrorParts {
   const [first = '', ...rest] = errorText(error).trim().split('\n');
   const details = rest.join('\n').trim();
   return { text: first, details: details === '' ? null : details };

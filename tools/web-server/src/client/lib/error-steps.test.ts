@@ -5,9 +5,9 @@ import { describeError } from './error-steps.ts';
 const refusal = (code: TransportError['code'], text: string) => describeError(new TransportError(409, code, text));
 
 it('tells the cause first, folds what git said, and names one step', () => {
-  const words = 'The worktree was not created. The disk is full. Free some space, then try again.';
-  expect(refusal('worktree_failed', `${words}\nfatal: No space left on device`)).toEqual({
-    text: words,
+  const text = 'The worktree was not created. The disk is full. Free some space, then try again.';
+  expect(refusal('worktree_failed', `${text}\nfatal: No space left on device`)).toEqual({
+    text,
     details: 'fatal: No space left on device',
     step: 'try-again',
   });

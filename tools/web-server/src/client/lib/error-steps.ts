@@ -1,6 +1,6 @@
 import { type ErrorStep, type ProblemDefinition, problems } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { errorParts } from './error-parts.ts';
+import { errorDeps } from './error-parts.ts';
 
 /** An error for a person: the cause first, what only some want to read apart from it, and what can be done. */
 export interface ErrorDescription {
@@ -10,7 +10,7 @@ export interface ErrorDescription {
 }
 
 export function describeError(error: unknown): ErrorDescription {
-  const parts = errorParts(error);
+  const parts = errorDeps(error);
   if (!(error instanceof TransportError)) return { ...parts, step: null };
   if (error.code === 'network') return { ...parts, step: 'try-again' };
   if (error.code === 'unreadable') return { ...parts, step: 'reload' };

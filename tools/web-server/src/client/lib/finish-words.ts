@@ -1,7 +1,7 @@
 import { type FinishWay, mergedSettings, type Phase, type Project } from '@callboard/contract';
 
 /** What happens after the last phase, in a word or two. */
-export const FINISH_WORDS: Readonly<Record<FinishWay, string>> = {
+export const FINISH_TEXTS: Readonly<Record<FinishWay, string>> = {
   none: 'You finish it',
   merge: 'Merges automatically',
   'pull-request': 'Opens a pull request automatically',
@@ -9,7 +9,7 @@ export const FINISH_WORDS: Readonly<Record<FinishWay, string>> = {
 
 export const FINISH_OPTIONS = (['none', 'merge', 'pull-request'] as const).map((value) => ({
   value,
-  label: FINISH_WORDS[value],
+  label: FINISH_TEXTS[value],
 }));
 
 /** Who decides how a stage is finished, in the order in which they are asked. */
@@ -47,6 +47,6 @@ export function finishOfStage(
     project === undefined ? { way: 'none' as const, origin: 'as the project says' } : projectFinish(project);
   const { way, origin } = finish === null ? ofProject : { way: finish, origin: chosenBy };
   if (way !== 'none' && pipeline.at(-1)?.gate === 'human')
-    return `${FINISH_WORDS.none}, because the last phase ends with you`;
-  return `${FINISH_WORDS[way]}, ${origin}`;
+    return `${FINISH_TEXTS.none}, because the last phase ends with you`;
+  return `${FINISH_TEXTS[way]}, ${origin}`;
 }

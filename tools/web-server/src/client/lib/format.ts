@@ -1,4 +1,4 @@
-export { exactDuration, shortDuration, usdWords as cost } from '@callboard/contract';
+export { exactDuration, formatUsd as cost, shortDuration } from '@callboard/contract';
 
 // A formatter costs more than a hundred of its uses.
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -15,7 +15,7 @@ export const count = (n: number, one: string, many = `${one}s`): string => `${n}
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** A size in words: "812 B", "4.3 kB", "212 MB". */
-export function sizeWords(bytes: number): string {
+export function formatSize(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`;

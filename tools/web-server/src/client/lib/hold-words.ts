@@ -1,4 +1,4 @@
-import { type Hold, holdOver, type StageView } from '@callboard/contract';
+import { type Pause, pauseOver, type StageView } from '@callboard/contract';
 import { clockTime, count } from './format.ts';
 
 const DAY = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' });
@@ -10,19 +10,19 @@ export function sinceTime(iso: string, now = new Date()): string {
 }
 
 /** What is on hold, and since when by whom: "Everything has been on hold since 14:02 (by Ada)". */
-export const heldSince = (what: string, { by, at }: Pick<Hold, 'by' | 'at'>): string =>
+export const heldSince = (what: string, { by, at }: Pick<Pause, 'by' | 'at'>): string =>
   `${what} has been on hold since ${sinceTime(at)} (by ${by})`;
 
 /** What keeps a stage on hold, in one line; null if nothing does. @param project the name of its project */
-export function stageHoldWords(stage: StageView, holds: readonly Hold[], project: string): string | null {
+export function stagePauseText(stage: StageView, pauses: readonly Pause[], project: string): string | null {
   if (stage.completedAt !== null) return null;
   if (stage.held) return stage.heldBy === null ? 'This stage is on hold' : heldSince('This stage', stage.heldBy);
-  const hold = holdOver(stage, holds);
-  return hold === null ? null : heldSince('projectId' in hold.scope ? project : 'Everything', hold);
+  const pause = pauseOver(stage, pauses);
+  return pause === null ? null : heldSince('projectId' in pause.scope ? project : 'Everything', pause);
 }
 
 /** What waits for the release of a stage, as a sentence; null if nothing does. */
-export function withheldWords({ session }: StageView): string | null {
+export function pausedTurnText({ session }: StageView): string | null {
   if (session === null || !session.withheld) return null;
   const { queued, lastTurn } = session;
   if (lastTurn?.outcome === 'interrupted')

@@ -1,8 +1,8 @@
 import type { Isolation, IsolationReason, SandboxSupport } from '@callboard/contract';
-import { type CommandPart, commandParts } from './command-parts.ts';
+import { type CommandPart, commandDeps } from './command-parts.ts';
 
 /** How a session's isolation is described. */
-export interface IsolationWords {
+export interface IsolationText {
   /** One or two words, beside the icon. */
   label: string;
   /** The reason, in a sentence. */
@@ -51,7 +51,7 @@ const MEANS: Record<Isolation['level'], string> = {
 };
 
 /** A session's isolation in words: its state, the reason, and what to do. */
-export function isolationWords({ level, reason, detail }: Isolation): IsolationWords {
+export function isolationText({ level, reason, detail }: Isolation): IsolationText {
   const { why, next, label = level === 'prevented' ? 'Sandboxed' : 'Not sandboxed' } = REASONS[reason];
   return { label, why: detail === null ? why : `${why} ${detail}`, means: MEANS[level], next };
 }
@@ -61,9 +61,9 @@ export const ranWithoutAsking = (count: number): string =>
   count === 0 ? '' : `${count.toLocaleString()} ${count === 1 ? 'command' : 'commands'} ran without asking`;
 
 /** Why the sandbox does not work here, and how to get it as text and commands to copy; null if it may work. */
-export function supportWords({ state, why, how }: SandboxSupport): { why: string; how: CommandPart[] } | null {
+export function supportText({ state, why, how }: SandboxSupport): { why: string; how: CommandPart[] } | null {
   if (state !== 'fails') return null;
-  const parts = commandParts(how ?? '').map(({ text, isCommand }) => ({ text: text.trim(), isCommand }));
+  const parts = commandDeps(how ?? '').map(({ text, isCommand }) => ({ text: text.trim(), isCommand }));
   return { why: why ?? 'A trial command in it failed.', how: parts.filter(({ text }) => /\w/.test(text)) };
 }
 

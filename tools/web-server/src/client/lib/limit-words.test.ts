@@ -2,7 +2,7 @@ import { LIMIT_DEFAULTS, type LimitsView } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { session } from '../test/samples.ts';
 import { clockTime } from './format.ts';
-import { comingTime, limitLine, limitWaitWords } from './limit-words.ts';
+import { comingTime, limitLine, limitWaitText } from './limit-words.ts';
 
 const NOW = new Date(2026, 0, 1, 12);
 const LATER = new Date(2026, 0, 1, 18, 41).toISOString();
@@ -56,16 +56,16 @@ it('says until when a limit is reached', () => {
 
 it('says how a stage goes on', () => {
   const ahead = new Date(Date.now() + 60_000).toISOString();
-  const words = (resetsAt: string | null, goesOnAt: string | null, completedAt: string | null = null) =>
-    limitWaitWords({
+  const text = (resetsAt: string | null, goesOnAt: string | null, completedAt: string | null = null) =>
+    limitWaitText({
       session: session('STAGE-1', { limitWait: { since: LATER, window: null, resetsAt, goesOnAt } }),
       completedAt,
     });
-  expect(words(ahead, ahead)).toBe(`Usage limit: continues at ${comingTime(ahead)}`);
-  expect(words(NOW.toISOString(), NOW.toISOString())).toBe('Usage limit has reset: continues when a slot is free');
-  expect(words(ahead, null)).toBe(`Usage limit until ${comingTime(ahead)}`);
-  expect(words(NOW.toISOString(), null)).toBe('Usage limit has reset');
-  expect(words(null, null)).toBe('Usage limit reached');
-  expect(words(ahead, ahead, LATER)).toBeNull();
-  expect(limitWaitWords({ session: session('STAGE-1'), completedAt: null })).toBeNull();
+  expect(text(ahead, ahead)).toBe(`Usage limit: continues at ${comingTime(ahead)}`);
+  expect(text(NOW.toISOString(), NOW.toISOString())).toBe('Usage limit has reset: continues when a slot is free');
+  expect(text(ahead, null)).toBe(`Usage limit until ${comingTime(ahead)}`);
+  expect(text(NOW.toISOString(), null)).toBe('Usage limit has reset');
+  expect(text(null, null)).toBe('Usage limit reached');
+  expect(text(ahead, ahead, LATER)).toBeNull();
+  expect(limitWaitText({ session: session('STAGE-1'), completedAt: null })).toBeNull();
 });

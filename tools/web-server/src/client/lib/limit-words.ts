@@ -9,7 +9,7 @@ const WINDOWS: Readonly<Record<string, string>> = {
 };
 
 /** The name of a usage limit, for people. */
-export const windowWords = (name: string | null): string => WINDOWS[name ?? ''] ?? 'Usage limit';
+export const windowLabel = (name: string | null): string => WINDOWS[name ?? ''] ?? 'Usage limit';
 
 const DAY = new Intl.DateTimeFormat('en', { weekday: 'short' });
 
@@ -23,7 +23,7 @@ export function comingTime(iso: string, now = new Date()): string {
 export const isAhead = (iso: string): boolean => Date.parse(iso) > Date.now();
 
 /** How a stage that stopped at a usage limit goes on, in one line; null for any other. */
-export function limitWaitWords({ session, completedAt }: Pick<StageView, 'session' | 'completedAt'>): string | null {
+export function limitWaitText({ session, completedAt }: Pick<StageView, 'session' | 'completedAt'>): string | null {
   const wait = session?.limitWait ?? null;
   if (wait === null || completedAt !== null) return null;
   if (wait.goesOnAt !== null)
@@ -35,11 +35,11 @@ export function limitWaitWords({ session, completedAt }: Pick<StageView, 'sessio
 }
 
 /** That Claude's review waits for a usage limit. */
-export const reviewWaits = (goesOnAt: string): string =>
-  isAhead(goesOnAt) ? `Review at ${comingTime(goesOnAt)}: usage limit` : 'Review continues when a slot is free';
+export const reviewWaits = (resumesAt: string): string =>
+  isAhead(resumesAt) ? `Review at ${comingTime(resumesAt)}: usage limit` : 'Review continues when a slot is free';
 
 /** A used share: "93 %". */
-export const shareWords = (utilization: number): string => `${Math.round(utilization * 100)} %`;
+export const formatShare = (utilization: number): string => `${Math.round(utilization * 100)} %`;
 
 /** From which used share on a limit is said to be near, if it holds no starts. */
 const USUAL_NEAR = 0.9;
@@ -49,13 +49,13 @@ export function limitLine({ limits, settings }: LimitsView, now: Date): { text: 
   const { holdStartsAt } = settings;
   const { state, window, utilization, resetsAt } = limitState(limits, holdStartsAt ?? USUAL_NEAR, now.toISOString());
   if (state === 'allowed') return null;
-  const name = windowWords(window);
+  const name = windowLabel(window);
   const until = resetsAt === null ? '' : `, resets ${comingTime(resetsAt, now)}`;
   if (state === 'reached') {
     const short = resetsAt === null ? 'Usage limit reached' : `Usage limit until ${comingTime(resetsAt, now)}`;
     return { text: `${name} reached${until}.`, short };
   }
-  const share = utilization === null ? 'nearly used up' : `at ${shareWords(utilization)}`;
-  const holds = holdStartsAt === null ? '' : '. Automatic starts wait';
-  return { text: `${name} ${share}${until}${holds}.`, short: `Usage limit ${share}` };
+  const share = utilization === null ? 'nearly used up' : `at ${formatShare(utilization)}`;
+  const pauses = holdStartsAt === null ? '' : '. Automatic starts wait';
+  return { text: `${name} ${share}${until}${pauses}.`, short: `Usage limit ${share}` };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mergedWords } from './merged-words.ts';
+import { mergedText } from './merged-words.ts';
 
 const merged = {
   method: 'squash' as const,
@@ -15,6 +15,6 @@ const merged = {
 };
 
 it('tells merged work from work that is only done', () => {
-  expect(mergedWords({ merged })).toEqual({ text: 'merged 3f2a1c7 into main', tone: 'merged' });
-  expect(mergedWords({ merged: null })).toEqual({ text: 'not merged', tone: 'plain' });
+  expect(mergedText({ merged })).toEqual({ text: 'merged 3f2a1c7 into main', tone: 'merged' });
+  expect(mergedText({ merged: null })).toEqual({ text: 'not merged', tone: 'plain' });
 });

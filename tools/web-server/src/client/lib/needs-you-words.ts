@@ -3,23 +3,23 @@ import {
   awaitedTasks,
   awaitsTasks,
   checkAtGate,
-  checkGateWords,
+  checkGateText,
   hasFailed,
   type RequestId,
   type SessionSummary,
   type StageId,
   type StageView,
-  spentWords,
+  spentText,
 } from '@callboard/contract';
-import { BEFORE_START_WORDS, beforeStart } from './before-start.ts';
+import { BEFORE_START_TEXTS, beforeStart } from './before-start.ts';
 import { isLoggedOutStage } from './claude-words.ts';
 import { clockTime } from './format.ts';
-import { limitWaitWords } from './limit-words.ts';
-import { finishingWords } from './pull-request-words.ts';
-import { openReview, reviewProblem, reviewWords } from './review-words.ts';
+import { limitWaitText } from './limit-words.ts';
+import { finishingText } from './pull-request-words.ts';
+import { openReview, reviewProblem, reviewText } from './review-words.ts';
 
 /** What raised the alarm, in a few words, for cards and titles of notices. */
-export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
+export const ALARM_TEXTS: Readonly<Record<AlarmCode, string>> = {
   'foreign-answer': 'Request answered from outside',
   'foreign-control': 'Settings changed from outside',
   'foreign-message': 'Message that nobody sent',
@@ -33,7 +33,7 @@ export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
 };
 
 /** A stage's situation in one line. */
-export interface StageWords {
+export interface StageText {
   text: string;
   tone: 'plain' | 'needs' | 'fail' | 'done';
   /** A path in the text, shortened in its middle if there is no room. */
@@ -50,15 +50,15 @@ export const phaseNow = (stage: StageView): string => phaseName(stage, 0);
 export const phaseNext = (stage: StageView): string => phaseName(stage, 1);
 
 /** Why a stage without a request needs a person. */
-export function stoppedWords(stage: StageView): StageWords {
+export function stoppedText(stage: StageView): StageText {
   const { session } = stage;
   if (session !== null && session.alarm !== null)
-    return { text: `Security alarm: ${ALARM_WORDS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
+    return { text: `Security alarm: ${ALARM_TEXTS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
   const check = checkAtGate(stage);
-  if (check !== null) return { text: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
+  if (check !== null) return { text: checkGateText(check), tone: hasFailed(check) ? 'fail' : 'needs' };
   const review = openReview(stage);
   if (review !== null)
-    return { text: reviewWords(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
+    return { text: reviewText(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
   if (session?.atGate === true) return { text: `${phaseNow(stage)} finished`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null && awaitsTasks(session))
     return { text: `Meant to keep running? ${taskNames(session)}`, tone: 'needs' };
@@ -69,13 +69,13 @@ export function stoppedWords(stage: StageView): StageWords {
       text: `${session.openDenial.isDeferred === true ? 'A hook deferred' : 'Claude Code denied'} ${session.openDenial.asked}`,
       tone: 'needs',
     };
-  if (session?.spentBudget != null) return { text: `Budget spent: ${spentWords(session.spentBudget)}`, tone: 'needs' };
+  if (session?.spentBudget != null) return { text: `Budget spent: ${spentText(session.spentBudget)}`, tone: 'needs' };
   const cause = beforeStart(stage);
-  if (cause !== null) return BEFORE_START_WORDS[cause];
-  const atLimit = limitWaitWords(stage);
+  if (cause !== null) return BEFORE_START_TEXTS[cause];
+  const atLimit = limitWaitText(stage);
   if (atLimit !== null) return { text: atLimit, tone: 'needs' };
   if (isLoggedOutStage(stage)) return { text: 'Claude is not logged in', tone: 'needs' };
-  const unfinished = session?.lastTurn?.outcome === 'succeeded' ? finishingWords(stage) : null;
+  const unfinished = session?.lastTurn?.outcome === 'succeeded' ? finishingText(stage) : null;
   if (unfinished !== null) return { text: unfinished, tone: 'needs' };
   if (stage.adopted !== null && session?.lastTurn === null && session.state !== 'failed')
     return { text: 'waits for your next message', tone: 'needs' };
@@ -94,13 +94,13 @@ const taskNames = (session: Pick<SessionSummary, 'backgroundTasks'>): string =>
     .join(', ');
 
 /** A longer text is not read at a glance. */
-const LONGEST_AT_A_GLANCE = 60;
+const MAX_AT_A_GLANCE_LENGTH = 60;
 
 /** The denied call that a stage stands for, if its row shows it in whole; null for any other stage. */
 export function denialAtAGlance(stage: StageView): { stageId: StageId; requestId: RequestId } | null {
   const denial = stage.session?.openDenial ?? null;
   if (denial === null || denial.requestId === null || !canAcknowledgeDenial(stage)) return null;
-  const isWhole = denial.asked.length <= LONGEST_AT_A_GLANCE && stage.session?.lastTurn?.outcome === 'succeeded';
+  const isWhole = denial.asked.length <= MAX_AT_A_GLANCE_LENGTH && stage.session?.lastTurn?.outcome === 'succeeded';
   return isWhole ? { stageId: stage.id, requestId: denial.requestId } : null;
 }
 

@@ -16,7 +16,7 @@ export function shortPath(path: string, max: number): string {
 }
 
 const LETTERS: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 };
-const LONGEST_CHARACTER = 4;
+const MAX_CHARACTER_LENGTH = 4;
 
 /**
  * Returns a file's name as people read it. A name that is not UTF-8 comes as git quotes it, which stays its identity: its bytes that
@@ -40,7 +40,7 @@ export function fileName(path: string): string {
 
 /** Returns how many bytes the character here has; 0 if this is no character. */
 function characterAt(bytes: readonly number[], at: number): number {
-  for (let length = 1; length <= LONGEST_CHARACTER; length++)
+  for (let length = 1; length <= MAX_CHARACTER_LENGTH; length++)
     if (decoded(bytes.slice(at, at + length)) !== '') return length;
   return 0;
 }

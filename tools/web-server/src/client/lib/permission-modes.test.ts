@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { modeOptionsOf, modeWords } from './permission-modes.ts';
+import { modeLabel, modeOptionsOf } from './permission-modes.ts';
 
 const values = (...args: Parameters<typeof modeOptionsOf>) => modeOptionsOf(...args).map(({ value }) => value);
 
@@ -11,5 +11,5 @@ it('offers a running session the bypass mode only if it was started with it', ()
 });
 
 it('shows an unknown mode by its name', () => {
-  expect(modeWords('new-mode')).toBe('new-mode');
+  expect(modeLabel('new-mode')).toBe('new-mode');
 });

@@ -17,4 +17,4 @@ export const modeOptionsOf = (isLive: boolean, ...has: readonly string[]) =>
   MODE_OPTIONS.filter(({ value }) => value !== 'bypassPermissions' || !isLive || has.includes(value));
 
 /** A mode in words; an unknown mode keeps its name. */
-export const modeWords = (mode: string): string => MODE_OPTIONS.find((option) => option.value === mode)?.label ?? mode;
+export const modeLabel = (mode: string): string => MODE_OPTIONS.find((option) => option.value === mode)?.label ?? mode;

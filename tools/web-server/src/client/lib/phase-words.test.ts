@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { session, stage } from '../test/samples.ts';
-import { phaseAtGate, phaseStates, phaseWords } from './phase-words.ts';
+import { phaseAtGate, phaseStates, phaseText } from './phase-words.ts';
 
 const pipeline = ['Plan', 'Build', 'Check'].map((name) => ({ name, prompt: 'p', gate: 'human' as const }));
 const phased = (change: Record<string, unknown>) => ({
@@ -9,8 +9,8 @@ const phased = (change: Record<string, unknown>) => ({
 });
 
 it('says which phase it is', () => {
-  expect(phaseWords(phased({ phaseIndex: 1 }))).toBe('Build, phase 2 of 3');
-  expect(phaseWords({ ...stage('STAGE-1'), session: null })).toBeNull();
+  expect(phaseText(phased({ phaseIndex: 1 }))).toBe('Build, phase 2 of 3');
+  expect(phaseText({ ...stage('STAGE-1'), session: null })).toBeNull();
 });
 
 it('names the phase at the gate', () => {

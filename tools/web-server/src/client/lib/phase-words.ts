@@ -3,7 +3,7 @@ import { checkAtGate, type StageView } from '@callboard/contract';
 type Phased = Pick<StageView, 'pipeline' | 'session' | 'completedAt'>;
 
 /** "Build, phase 2 of 3"; null for a stage without phases. */
-export function phaseWords({ pipeline, session }: Phased): string | null {
+export function phaseText({ pipeline, session }: Phased): string | null {
   const index = session?.phaseIndex ?? 0;
   const phase = pipeline[index];
   return phase === undefined ? null : `${phase.name}, phase ${index + 1} of ${pipeline.length}`;

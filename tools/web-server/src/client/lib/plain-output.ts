@@ -1,9 +1,9 @@
 const ESC = '\u001b';
-const BELL = '\u0007';
-const END = `(?:${BELL}|${ESC}\\\\)?`;
+const SIGNAL = '\u0007';
+const END = `(?:${SIGNAL}|${ESC}\\\\)?`;
 /** Control sequences (colours, cursor), operating system commands (titles, links), device strings, and the rest. */
 const SEQUENCES = new RegExp(
-  `${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${BELL}${ESC}]*${END}|[PX^_][^${ESC}]*${END}|[ -/]*[0-~])`,
+  `${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${SIGNAL}${ESC}]*${END}|[PX^_][^${ESC}]*${END}|[ -/]*[0-~])`,
   'g',
 );
 /** All control characters except tab and line feed. */

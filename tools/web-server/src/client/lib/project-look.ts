@@ -13,7 +13,7 @@ const SHAPES = [
 /** How many `--tint-` colours the tokens have. */
 const TINTS = 8;
 
-export interface ProjectLook {
+export interface ProjectAppearance {
   /** A path on 12 by 12, filled by the even-odd rule. */
   shape: string;
   /** 1 to 8: the `--tint-` of the tokens. */
@@ -21,7 +21,7 @@ export interface ProjectLook {
 }
 
 /** The sign and the tint of a project. They depend on nothing but its name, so that they are the same everywhere and for everybody. */
-export function projectLook(name: string): ProjectLook {
+export function projectAppearance(name: string): ProjectAppearance {
   const hash = hashOf(name);
   return { shape: SHAPES[hash % SHAPES.length] ?? SHAPES[0], tint: 1 + (Math.floor(hash / SHAPES.length) % TINTS) };
 }

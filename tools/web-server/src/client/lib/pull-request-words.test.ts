@@ -1,12 +1,12 @@
 import { PullRequest, PullRequestPlan } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import {
-  finishingWords,
+  finishingText,
   hasMoreToPush,
-  openActionWords,
-  openPlanWords,
-  pullRequestParts,
-  pullRequestWords,
+  openActionText,
+  openPlanText,
+  pullRequestDeps,
+  pullRequestText,
 } from './pull-request-words.ts';
 
 const pullRequest = (fields: Partial<PullRequest> = {}): PullRequest =>
@@ -49,36 +49,34 @@ const plan = (fields: Partial<PullRequestPlan> = {}): PullRequestPlan =>
   });
 
 it('says number, state, checks and comments in one line, and colours only failure and merged', () => {
-  expect(pullRequestWords(pullRequest())).toBe('#12 open, checks failing, 2 comments');
-  expect(pullRequestWords(pullRequest({ state: 'draft', checks: 'pending', unresolved: null }))).toBe(
+  expect(pullRequestText(pullRequest())).toBe('#12 open, checks failing, 2 comments');
+  expect(pullRequestText(pullRequest({ state: 'draft', checks: 'pending', unresolved: null }))).toBe(
     '#12 draft, checks running',
   );
-  expect(pullRequestWords(pullRequest({ checks: 'none', unresolved: 1, conflicts: true }))).toBe(
+  expect(pullRequestText(pullRequest({ checks: 'none', unresolved: 1, conflicts: true }))).toBe(
     '#12 open, conflicts with main, 1 comment',
   );
-  expect(pullRequestParts(pullRequest({ state: 'merged' }))).toEqual([
-    { text: '#12 merged into main', tone: 'merged' },
-  ]);
-  expect(pullRequestParts(pullRequest({ state: 'closed' }))).toEqual([
+  expect(pullRequestDeps(pullRequest({ state: 'merged' }))).toEqual([{ text: '#12 merged into main', tone: 'merged' }]);
+  expect(pullRequestDeps(pullRequest({ state: 'closed' }))).toEqual([
     { text: '#12 closed without merging', tone: 'plain' },
   ]);
-  expect(pullRequestParts(pullRequest()).map(({ tone }) => tone)).toEqual(['plain', 'fail', 'plain']);
+  expect(pullRequestDeps(pullRequest()).map(({ tone }) => tone)).toEqual(['plain', 'fail', 'plain']);
 });
 
 it('names the target on the button, and says what it will do', () => {
-  expect(openActionWords(plan(), null)).toBe('Open a pull request to main');
-  expect(openPlanWords(plan(), null)).toBe(
+  expect(openActionText(plan(), null)).toBe('Open a pull request to main');
+  expect(openPlanText(plan(), null)).toBe(
     'Push callboard/STAGE-1 (2 commits, 3 files) to github.com/acme/shop, and open a pull request to main.',
   );
   const fork = plan({ repository: 'github.com/ada/shop', parent: 'github.com/acme/shop' });
-  expect(openActionWords(fork, null)).toBe('Open a pull request to main of acme/shop');
-  expect(openPlanWords(fork, null)).toBe(
+  expect(openActionText(fork, null)).toBe('Open a pull request to main of acme/shop');
+  expect(openPlanText(fork, null)).toBe(
     'Push callboard/STAGE-1 (2 commits, 3 files) to github.com/ada/shop, and open a pull request to main of github.com/acme/shop, of which it is a fork.',
   );
   const more = plan({ uncommittedCount: 2, uncommitted: ['a', 'b'] });
-  expect(openActionWords(more, null)).toBe('Commit and open a pull request to main');
-  expect(openActionWords(more, pullRequest())).toBe('Commit and push to #12');
-  expect(openPlanWords(more, pullRequest())).toBe(
+  expect(openActionText(more, null)).toBe('Commit and open a pull request to main');
+  expect(openActionText(more, pullRequest())).toBe('Commit and push to #12');
+  expect(openPlanText(more, pullRequest())).toBe(
     'Commit 2 files on callboard/STAGE-1, then push 2 commits to #12 on github.com/acme/shop.',
   );
   expect([plan(), plan({ unpushed: 0 }), more].map(hasMoreToPush)).toEqual([true, false, true]);
@@ -96,7 +94,7 @@ it('says on the row why a stage was not finished by itself', () => {
     turn: '2026-01-02T03:04:05.000Z',
     problem: { code: 'code_host_login', message: 'gh is not logged in.\nmore', command: null, url: null },
   };
-  expect(finishingWords({ finishing })).toBe('no pull request: gh is not logged in.');
-  expect(finishingWords({ finishing: { ...finishing, turn: null } })).toBeNull();
-  expect(finishingWords({ finishing: null })).toBeNull();
+  expect(finishingText({ finishing })).toBe('no pull request: gh is not logged in.');
+  expect(finishingText({ finishing: { ...finishing, turn: null } })).toBeNull();
+  expect(finishingText({ finishing: null })).toBeNull();
 });

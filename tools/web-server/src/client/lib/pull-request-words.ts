@@ -10,7 +10,7 @@ export interface PullRequestPart {
 export const HOST_NAMES: Readonly<Record<CodeHostKind, string>> = { github: 'GitHub', gitlab: 'GitLab' };
 
 /** "#12 open", "checks failing", "2 comments". */
-export function pullRequestParts(pullRequest: PullRequest): PullRequestPart[] {
+export function pullRequestDeps(pullRequest: PullRequest): PullRequestPart[] {
   const { number, state, checks, unresolved, conflicts, base } = pullRequest;
   const plain = (text: string): PullRequestPart => ({ text, tone: 'plain' });
   if (state === 'merged') return [{ text: `#${number} merged into ${base}`, tone: 'merged' }];
@@ -26,8 +26,8 @@ export function pullRequestParts(pullRequest: PullRequest): PullRequestPart[] {
 }
 
 /** "#12 open, checks failing, 2 comments" */
-export const pullRequestWords = (pullRequest: PullRequest): string =>
-  pullRequestParts(pullRequest)
+export const pullRequestText = (pullRequest: PullRequest): string =>
+  pullRequestDeps(pullRequest)
     .map(({ text }) => text)
     .join(', ');
 
@@ -39,7 +39,7 @@ export const hasMoreToPush = ({ unpushed, uncommittedCount }: PullRequestPlan): 
 const nameOf = (repository: string): string => repository.slice(repository.indexOf('/') + 1);
 
 /** The button that does it: it names what happens, and the target. */
-export function openActionWords({ base, parent, uncommittedCount }: PullRequestPlan, open: PullRequest | null): string {
+export function openActionText({ base, parent, uncommittedCount }: PullRequestPlan, open: PullRequest | null): string {
   const commits = uncommittedCount > 0;
   if (open !== null) return commits ? `Commit and push to #${open.number}` : `Push to #${open.number}`;
   const to = `a pull request to ${base ?? ''}${parent === null ? '' : ` of ${nameOf(parent)}`}`;
@@ -47,7 +47,7 @@ export function openActionWords({ base, parent, uncommittedCount }: PullRequestP
 }
 
 /** What the action would do: one line. */
-export function openPlanWords(plan: PullRequestPlan, open: PullRequest | null): string {
+export function openPlanText(plan: PullRequestPlan, open: PullRequest | null): string {
   const { branch, base, remote, repository, parent, commits, unpushed, files, uncommittedCount } = plan;
   const where = repository ?? remote ?? '';
   const first = uncommittedCount > 0 ? `Commit ${count(uncommittedCount, 'file')} on ${branch}, then push` : 'Push';
@@ -59,7 +59,7 @@ export function openPlanWords(plan: PullRequestPlan, open: PullRequest | null): 
 }
 
 /** Why a stage was not finished by itself, or its pull request not opened, in a few words for its row; null if it was. */
-export function finishingWords({ finishing }: Pick<StageView, 'finishing'>): string | null {
+export function finishingText({ finishing }: Pick<StageView, 'finishing'>): string | null {
   if (finishing?.state !== 'refused' || finishing.turn === null) return null;
   const what = finishing.way === 'merge' ? 'not merged' : 'no pull request';
   const [cause = ''] = (finishing.problem?.message ?? '').split('\n');

@@ -1,7 +1,7 @@
 import type { Removal } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { sizeWords } from './format.ts';
-import { deletedWords, removalWords } from './removal-words.ts';
+import { formatSize } from './format.ts';
+import { deletedText, removalText } from './removal-words.ts';
 
 const NOTHING: Removal = {
   worktree: null,
@@ -21,18 +21,18 @@ it.each([
   [3_440_000, '3.4 MB'],
   [212_000_000, '212 MB'],
   [5_000_000_000_000_000, '5000 TB'],
-])('shows %i bytes as %s', (bytes, words) => {
-  expect(sizeWords(bytes)).toBe(words);
+])('shows %i bytes as %s', (bytes, text) => {
+  expect(formatSize(bytes)).toBe(text);
 });
 
 it('says what happens to the worktree and the branch', () => {
-  expect(removalWords(NOTHING)).toEqual([]);
+  expect(removalText(NOTHING)).toEqual([]);
   const branch = { name: 'callboard/STAGE-1', isKept: true };
-  expect(removalWords({ ...NOTHING, worktree: '/w', branch })).toEqual([
+  expect(removalText({ ...NOTHING, worktree: '/w', branch })).toEqual([
     'Its worktree is removed.',
     'The branch callboard/STAGE-1 is kept: it has work that is not merged.',
   ]);
-  expect(removalWords({ ...NOTHING, worktree: '/w', left: 'It stays.', branch })).toEqual(['It stays.']);
+  expect(removalText({ ...NOTHING, worktree: '/w', left: 'It stays.', branch })).toEqual(['It stays.']);
 });
 
 it('names what is on no branch, other branches and stashes', () => {
@@ -44,7 +44,7 @@ it('names what is on no branch, other branches and stashes', () => {
     branches: [{ name: 'other', commits: 1 }],
     stashes: ['On other: for later'],
   };
-  expect(removalWords({ ...NOTHING, loose })).toEqual([
+  expect(removalText({ ...NOTHING, loose })).toEqual([
     'A rebase in it is half done.',
     '2 commits that no branch has (the worktree is on no branch) and 1 earlier commit that only the reflog has go to the trash for 30 days.',
     'The branch other stays, with 1 unmerged commit.',
@@ -54,21 +54,21 @@ it('names what is on no branch, other branches and stashes', () => {
 
 it('names the processes that run on', () => {
   const running = [7, 8].map((pid) => ({ pid, command: 'sleep 60', startedAt: '2026-01-02T03:04:05.000Z' }));
-  const words =
+  const text =
     "2 processes that Claude's commands started still run: sleep 60 (pid 7), sleep 60 (pid 8). Deleting the stage does not end them.";
-  expect(removalWords({ ...NOTHING, running })).toEqual([`${words} End what should not run on first.`]);
-  expect(deletedWords({ stage: {}, left: null, kept: null, deleted: [], running } as never)).toBe(words);
+  expect(removalText({ ...NOTHING, running })).toEqual([`${text} End what should not run on first.`]);
+  expect(deletedText({ stage: {}, left: null, kept: null, deleted: [], running } as never)).toBe(text);
 });
 
 it('says what was kept and deleted, and is null if nothing was', () => {
   const nothing = { stage: {}, left: null, kept: null, deleted: [] } as never;
-  expect(deletedWords(nothing)).toBeNull();
+  expect(deletedText(nothing)).toBeNull();
   const all = {
     left: 'The branch was kept.',
     kept: { fileCount: 2, bytes: 812 },
     deleted: [{ path: 'dist', bytes: 1 }],
   };
-  expect(deletedWords(all as never)).toBe(
+  expect(deletedText(all as never)).toBe(
     '2 items moved to the trash (812 B). 1 build folder deleted (1 B). The branch was kept.',
   );
 });

@@ -10,14 +10,14 @@ export const PATH_SHOWN = 60;
 export const isPathCut = (path: string): boolean => path.length > PATH_SHOWN;
 
 /** The host that a command wants to reach, with escapes visible. */
-export const hostWords = ({ input }: Pick<PendingRequest, 'input'>): string =>
+export const hostText = ({ input }: Pick<PendingRequest, 'input'>): string =>
   visibleText(field(input, 'host'), 'command') || 'a host that Claude Code does not name';
 
 export const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
 
 /** Turns a few words into a sentence: a capital first, a full stop last. */
-export function asSentence(words: string): string {
-  const text = words.trim();
+export function asSentence(message: string): string {
+  const text = message.trim();
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…:]$/.test(text) ? '' : '.'}`;
 }
 

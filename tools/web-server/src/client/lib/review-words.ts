@@ -29,7 +29,7 @@ export function reviewProblem(state: SideRun['state']): string | null {
 }
 
 /** What a person is to look at: "Review: 3 findings", "Review failed". */
-export const reviewWords = ({ state, findings }: Pick<StageReview, 'state' | 'findings'>): string =>
+export const reviewText = ({ state, findings }: Pick<StageReview, 'state' | 'findings'>): string =>
   reviewProblem(state) ?? (findings === 0 ? 'Review found nothing' : `Review: ${count(findings, 'finding')}`);
 
 /** How the review after the last phase ended; null if there was none, or if Claude has worked since. */

@@ -2,7 +2,7 @@ import type { Indexing, SearchKind, SearchResult } from '@callboard/contract';
 import { pathText } from './paths.ts';
 
 /** The kinds of results, as a filter calls them. */
-export const SEARCH_KIND_WORDS: Readonly<Record<SearchKind, string>> = {
+export const SEARCH_KIND_TEXTS: Readonly<Record<SearchKind, string>> = {
   title: 'Titles',
   prompt: 'Prompts',
   comment: 'Review comments',
@@ -15,7 +15,7 @@ export const SEARCH_KIND_WORDS: Readonly<Record<SearchKind, string>> = {
 };
 
 /** Where a result was found, or who said it: "Claude", "Bash", "Ada". */
-export function resultWords({ kind, by, toolName, comment }: SearchResult): string {
+export function resultText({ kind, by, toolName, comment }: SearchResult): string {
   switch (kind) {
     case 'title':
       return 'Title';
@@ -41,14 +41,14 @@ export function resultWords({ kind, by, toolName, comment }: SearchResult): stri
 }
 
 /** How far the index is; null once it is complete. */
-export function indexingWords(indexing: Indexing | null | undefined): string | null {
+export function indexingText(indexing: Indexing | null | undefined): string | null {
   if (indexing == null) return null;
   const [done, total] = [indexing.done, indexing.total].map((n) => n.toLocaleString('en'));
   return `Indexing ${done} of ${total} entries; results may be incomplete`;
 }
 
 /** The file and the line that a comment is on, as a person writes it; null for everything else. */
-export const placeWords = ({ comment }: SearchResult): string | null =>
+export const locationText = ({ comment }: SearchResult): string | null =>
   comment === undefined ? null : `${pathText(comment.path)}:${comment.line}`;
 
 /** What tells one result of a stage from the others. */

@@ -1,7 +1,7 @@
 import {
   awaitsTasks,
   checkAtGate,
-  checkGateWords,
+  checkGateText,
   hasFailed,
   isActive,
   isChecking,
@@ -11,37 +11,37 @@ import {
 } from '@callboard/contract';
 import { beforeStart } from './before-start.ts';
 import { isLoggedOutStage } from './claude-words.ts';
-import { denierWords } from './denial-words.ts';
-import { limitWaitWords, reviewWaits } from './limit-words.ts';
-import { finishingWords } from './pull-request-words.ts';
-import { openReview, reviewProblem, reviewWords } from './review-words.ts';
-import { inTerminalWords } from './terminal-words.ts';
+import { denierText } from './denial-words.ts';
+import { limitWaitText, reviewWaits } from './limit-words.ts';
+import { finishingText } from './pull-request-words.ts';
+import { openReview, reviewProblem, reviewText } from './review-words.ts';
+import { inTerminalText } from './terminal-words.ts';
 
 /** A stage's state, for the head of its page. `tone` selects the colour. */
-export interface StateWords {
-  words: string;
+export interface StateLabel {
+  text: string;
   tone: 'plain' | 'needs' | 'fail' | 'done';
 }
 
-/** @param onHold false: something that waited for a release waits for room now */
-export function stateWords(stage: StageView, pending: number, unsettled: number, onHold = true): StateWords {
+/** @param paused false: something that waited for a release waits for room now */
+export function stateLabel(stage: StageView, pending: number, unsettled: number, paused = true): StateLabel {
   const { session } = stage;
-  if (stage.completedAt !== null) return { words: 'Done', tone: stage.merged === null ? 'plain' : 'done' };
-  if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
-  if (session.alarm !== null) return { words: 'Security alarm', tone: 'needs' };
-  const inTerminal = inTerminalWords(stage);
-  if (inTerminal !== null) return { words: inTerminal, tone: 'plain' };
-  if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
-  if (unsettled > 0) return { words: 'Needs you, an answer is unconfirmed', tone: 'needs' };
+  if (stage.completedAt !== null) return { text: 'Done', tone: stage.merged === null ? 'plain' : 'done' };
+  if (session === null) return { text: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
+  if (session.alarm !== null) return { text: 'Security alarm', tone: 'needs' };
+  const inTerminal = inTerminalText(stage);
+  if (inTerminal !== null) return { text: inTerminal, tone: 'plain' };
+  if (pending > 0) return { text: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
+  if (unsettled > 0) return { text: 'Needs you, an answer is unconfirmed', tone: 'needs' };
   if (session.stalledSince !== null && awaitsTasks(session))
-    return { words: 'Background command, needs you', tone: 'needs' };
-  if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
+    return { text: 'Background command, needs you', tone: 'needs' };
+  if (session.stalledSince !== null) return { text: 'No sign of life', tone: 'needs' };
   switch (session.state) {
     case 'starting':
-      return { words: stage.setup === 'due' && stage.worktree !== null ? 'Setting up' : 'Starting', tone: 'plain' };
+      return { text: stage.setup === 'due' && stage.worktree !== null ? 'Setting up' : 'Starting', tone: 'plain' };
     case 'busy':
       return {
-        words:
+        text:
           session.review?.goesOnAt != null
             ? reviewWaits(session.review.goesOnAt)
             : isReviewing(session)
@@ -52,14 +52,14 @@ export function stateWords(stage: StageView, pending: number, unsettled: number,
         tone: 'plain',
       };
     case 'waiting':
-      return { words: 'Running, answer on its way', tone: 'plain' };
+      return { text: 'Running, answer on its way', tone: 'plain' };
     case 'failed':
       return beforeStart(stage) === 'settings-not-agreed'
-        ? { words: 'Needs you', tone: 'needs' }
-        : { words: 'Failed', tone: 'fail' };
+        ? { text: 'Needs you', tone: 'needs' }
+        : { text: 'Failed', tone: 'fail' };
     case 'idle':
     case 'ended':
-      return session.withheld ? { words: onHold ? 'On hold' : GOES_ON, tone: 'plain' } : restWords(stage);
+      return session.withheld ? { text: paused ? 'On hold' : GOES_ON, tone: 'plain' } : restText(stage);
     default:
       return session.state satisfies never;
   }
@@ -71,45 +71,45 @@ export const GOES_ON = 'Continues when a slot is free';
 /** The state of a stage that waits for a person between two phases. */
 export const PHASE_FINISHED = 'Phase finished';
 
-function restWords(stage: StageView): StateWords {
+function restText(stage: StageView): StateLabel {
   const { session } = stage;
-  if (session?.spentBudget != null) return { words: 'Budget spent, needs you', tone: 'needs' };
-  const atLimit = limitWaitWords(stage);
-  if (atLimit !== null) return { words: atLimit, tone: stage.column === 'needs-you' ? 'needs' : 'plain' };
-  if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
+  if (session?.spentBudget != null) return { text: 'Budget spent, needs you', tone: 'needs' };
+  const atLimit = limitWaitText(stage);
+  if (atLimit !== null) return { text: atLimit, tone: stage.column === 'needs-you' ? 'needs' : 'plain' };
+  if (isLoggedOutStage(stage)) return { text: 'Claude is not logged in', tone: 'needs' };
   const check = checkAtGate(stage);
-  if (check !== null) return { words: checkGateWords(check), tone: hasFailed(check) ? 'fail' : 'needs' };
+  if (check !== null) return { text: checkGateText(check), tone: hasFailed(check) ? 'fail' : 'needs' };
   const review = openReview(stage);
   if (review !== null)
-    return { words: reviewWords(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
-  if (session?.atGate === true) return { words: PHASE_FINISHED, tone: 'needs' };
+    return { text: reviewText(review), tone: reviewProblem(review.state) === null ? 'needs' : 'fail' };
+  if (session?.atGate === true) return { text: PHASE_FINISHED, tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
-      if (session.openDenial?.isDeferred === true) return { words: 'Last call deferred, needs you', tone: 'needs' };
-      if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };
-      if (stage.column === 'needs-you') return { words: 'Could not be finished, needs you', tone: 'needs' };
-      if (awaitsTasks(session)) return { words: 'Waiting for a background command', tone: 'plain' };
-      return { words: 'Review', tone: 'plain' };
+      if (session.openDenial?.isDeferred === true) return { text: 'Last call deferred, needs you', tone: 'needs' };
+      if (session.openDenial !== null) return { text: 'Last call denied, needs you', tone: 'needs' };
+      if (stage.column === 'needs-you') return { text: 'Could not be finished, needs you', tone: 'needs' };
+      if (awaitsTasks(session)) return { text: 'Waiting for a background command', tone: 'plain' };
+      return { text: 'Review', tone: 'plain' };
     case 'failed':
-      return { words: 'Last turn failed', tone: 'fail' };
+      return { text: 'Last turn failed', tone: 'fail' };
     case 'interrupted':
-      return { words: 'Interrupted', tone: 'needs' };
+      return { text: 'Interrupted', tone: 'needs' };
     case undefined:
-      return { words: 'Stopped before it finished', tone: 'needs' };
+      return { text: 'Stopped before it finished', tone: 'needs' };
   }
 }
 
 /** Why the stage stopped, if its last turn says so; null if the state says it all. */
-export function reasonWords(stage: StageView): string | null {
+export function reasonText(stage: StageView): string | null {
   const { session, completedAt } = stage;
-  if (isLoggedOutStage(stage) || beforeStart(stage) !== null || limitWaitWords(stage) !== null) return null;
+  if (isLoggedOutStage(stage) || beforeStart(stage) !== null || limitWaitText(stage) !== null) return null;
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null || session.withheld)
     return null;
   if (session.terminal !== null) return null; // a person has it in hand
   if (isActive(session.state)) return null;
   if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;
   if (session.openDenial !== null) return denialReason(session.openDenial);
-  return stage.column === 'needs-you' ? finishingWords(stage) : null;
+  return stage.column === 'needs-you' ? finishingText(stage) : null;
 }
 
 /** What was denied by whom, and what to do about it. */
@@ -120,4 +120,4 @@ const deferralReason = ({ asked }: OpenDenial): string =>
   `A hook deferred the last tool call of the turn, ${asked}: it did not run, and the turn ended. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;
 
 const ownDenialReason = (denial: OpenDenial): string =>
-  `Claude Code denied the last tool call of the turn, ${denial.asked}: ${denierWords(denial)}. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;
+  `Claude Code denied the last tool call of the turn, ${denial.asked}: ${denierText(denial)}. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;

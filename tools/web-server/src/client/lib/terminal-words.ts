@@ -2,7 +2,7 @@ import { hasEnded, isActive, isChecking, type StageView } from '@callboard/contr
 import { clockTime } from './format.ts';
 
 /** "In a terminal since 14:05"; null for a stage that is not left to a terminal. */
-export function inTerminalWords({ session }: Pick<StageView, 'session'>): string | null {
+export function inTerminalText({ session }: Pick<StageView, 'session'>): string | null {
   return session?.terminal == null ? null : `In a terminal since ${clockTime(session.terminal.since)}`;
 }
 
@@ -18,7 +18,7 @@ export const canLeaveToTerminal = ({ session, worktree, completedAt }: StageView
   !isChecking(session);
 
 /** What leaving it to a terminal does, for whoever is about to: in a sentence, and on the button. */
-export function leaveWords({ session }: StageView, pending: number): { text: string; verb: string } {
+export function leaveText({ session }: StageView, pending: number): { text: string; verb: string } {
   if (session === null || hasEnded(session.state)) return { text: 'Claude’s process has ended.', verb: 'Copy command' };
   if (!isActive(session.state))
     return { text: 'Claude’s process will be ended gracefully.', verb: 'End process and copy command' };

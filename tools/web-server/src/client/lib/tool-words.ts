@@ -2,7 +2,7 @@ import { type ToolInput, visibleText } from '@callboard/contract';
 import { relativePath } from './paths.ts';
 
 /** A tool call in a few words: a verb, its object, and whether the object is code (a command, a path). */
-export interface ToolWords {
+export interface ToolText {
   verb: string;
   object: string;
   isCode: boolean;
@@ -22,7 +22,7 @@ const file = (verb: string) => (input: ToolInput, folder: string | null) => ({
   isCode: true,
 });
 
-const WORDS: Record<string, (input: ToolInput, folder: string | null) => ToolWords> = {
+const TEXTS: Record<string, (input: ToolInput, folder: string | null) => ToolText> = {
   Bash: (input) => ({ verb: 'Run', object: field(input, 'command'), isCode: true }),
   Read: file('Read'),
   Edit: file('Edit'),
@@ -41,9 +41,9 @@ const WORDS: Record<string, (input: ToolInput, folder: string | null) => ToolWor
 };
 
 /** Describes a tool call in words. Hidden characters are shown as codes. */
-export function toolWords(toolName: string, input: ToolInput, folder: string | null = null): ToolWords {
-  const words = WORDS[toolName]?.(input, folder) ?? otherTool(toolName, input);
-  return { ...words, object: visibleText(words.object, words.isCode ? 'command' : 'prose') };
+export function toolText(toolName: string, input: ToolInput, folder: string | null = null): ToolText {
+  const text = TEXTS[toolName]?.(input, folder) ?? otherTool(toolName, input);
+  return { ...text, object: visibleText(text.object, text.isCode ? 'command' : 'prose') };
 }
 
 /** "github: create issue" for `mcp__github__create_issue`. */
@@ -53,7 +53,7 @@ export function toolTitle(toolName: string): string {
   return visibleText(isTool ? `${server}: ${rest.join(' ').replaceAll('_', ' ')}` : toolName, 'command');
 }
 
-function otherTool(toolName: string, input: ToolInput): ToolWords {
+function otherTool(toolName: string, input: ToolInput): ToolText {
   const object = Object.values(input).find((value) => typeof value === 'string') ?? '';
   return { verb: toolTitle(toolName), object: String(object), isCode: false };
 }

@@ -14,7 +14,7 @@ export function comingWakeUps({ wakeUps, launchId }: Sleeper): WakeUp[] {
 export const wakeTime = ({ at }: WakeUp): string => (at === null ? 'Wakes repeatedly' : `Wakes at ${comingTime(at)}`);
 
 /** When Claude wakes next; empty if it has planned nothing. */
-export function wakeWords(session: Sleeper | null): string {
+export function wakeText(session: Sleeper | null): string {
   const [next] = session === null ? [] : comingWakeUps(session);
   return next === undefined ? '' : wakeTime(next);
 }

@@ -131,15 +131,15 @@ it('asks again whether a denied call can be allowed once what forbids it changes
     applyEvent(cache, event(seq, data));
     return cache.getQueryState(queryKey)?.isInvalidated;
   };
-  const told = (change: Record<string, unknown>) =>
+  const reported = (change: Record<string, unknown>) =>
     asksAgain({ type: 'session-updated', data: session('STAGE-1', change) });
   const alarm = { code: 'foreign-rule', detail: 'A rule.', at: at(1) };
   const terminal = { by: 'Bo', since: at(1), command: 'claude' };
   expect(asksAgain({ type: 'stage-updated', data: { stageId: id, stage: { ...done, title: 'Other' } } })).toBe(false);
   expect(asksAgain({ type: 'stage-updated', data: { stageId: id, stage: stage('STAGE-1') } })).toBe(true);
-  expect(told({ state: 'idle' })).toBe(false);
-  expect(told({ state: 'idle', alarm })).toBe(true);
-  expect(told({ state: 'busy', alarm })).toBe(false);
-  expect(told({ state: 'busy' })).toBe(true);
-  expect(told({ state: 'busy', terminal })).toBe(true);
+  expect(reported({ state: 'idle' })).toBe(false);
+  expect(reported({ state: 'idle', alarm })).toBe(true);
+  expect(reported({ state: 'busy', alarm })).toBe(false);
+  expect(reported({ state: 'busy' })).toBe(true);
+  expect(reported({ state: 'busy', terminal })).toBe(true);
 });

@@ -32,7 +32,7 @@ export function applyEvent(cache: QueryClient, event: BoardEvent): void {
   const recent = recentEventsOf(cache);
   if (event.seq <= (recent.position() ?? 0)) return;
   recent.add(event);
-  keepEnding(cache, event);
+  saveEnding(cache, event);
   const view = cache.getQueryData(boardQuery.queryKey);
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
   else if (view !== undefined) applyToBoard(cache, view, event);
@@ -143,7 +143,7 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
 }
 
 /** Runs before the request leaves the board, so that a form still on screen can say why. */
-function keepEnding(cache: QueryClient, event: BoardEvent): void {
+function saveEnding(cache: QueryClient, event: BoardEvent): void {
   if (event.type !== 'approval-resolved' && event.type !== 'approval-cancelled') return;
   const ending: Ending =
     event.type === 'approval-resolved'

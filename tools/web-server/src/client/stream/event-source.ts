@@ -7,7 +7,7 @@ export interface EventStreamOptions {
   onMessage: (message: RawMessage) => void;
   onOpen: () => void;
   /** A proxy holds the stream back, and polls take its place; or no longer. */
-  onHeldUp: (isHeldUp: boolean) => void;
+  onStalled: (isStalled: boolean) => void;
   /** Nothing at all comes from the server, as far as this is known; or something does again. */
   onSilent: (isSilent: boolean) => void;
   /** The connection is gone; it is retried. `failures` counts the attempts in a row. */
@@ -34,7 +34,7 @@ export function openEventStream({
   since,
   onMessage,
   onOpen,
-  onHeldUp,
+  onStalled,
   onSilent,
   onLost,
 }: EventStreamOptions): OpenEventStream {
@@ -64,7 +64,7 @@ export function openEventStream({
         signal: current.signal,
         isSuspect,
         onOpen: () => opened(current),
-        onHeldUp: (isHeldUp) => heldUp(current, isHeldUp),
+        onStalled: (isStalled) => stalled(current, isStalled),
         onBytes: heard.restart,
       });
       for await (const message of messages) {
@@ -83,10 +83,10 @@ export function openEventStream({
     onOpen();
   }
 
-  function heldUp(current: AbortController, isHeldUp: boolean): void {
+  function stalled(current: AbortController, isStalled: boolean): void {
     if (current !== connection) return;
-    isSuspect = isHeldUp;
-    onHeldUp(isHeldUp);
+    isSuspect = isStalled;
+    onStalled(isStalled);
   }
 
   function lost(current: AbortController, error?: unknown): void {

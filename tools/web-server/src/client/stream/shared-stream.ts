@@ -9,7 +9,7 @@ export interface SharedStreamOptions {
   /** The connection is open (again). `since` is the `seq` it started at. */
   onOpen: (since: number) => void;
   /** A proxy holds the stream back, and polls take its place; or no longer. */
-  onHeldUp: (isHeldUp: boolean) => void;
+  onStalled: (isStalled: boolean) => void;
   /** Nothing at all comes from the server, as far as this is known; or something does again. */
   onSilent: (isSilent: boolean) => void;
   onLost: (failures: number) => void;
@@ -40,7 +40,7 @@ function openAlone({
   since,
   onMessage,
   onOpen,
-  onHeldUp,
+  onStalled,
   onSilent,
   onLost,
   onWatched,
@@ -53,7 +53,7 @@ function openAlone({
   const stream = openEventStream({
     since: startAt,
     onMessage,
-    onHeldUp,
+    onStalled,
     onSilent,
     onLost,
     onOpen: () => onOpen(from),
@@ -63,7 +63,7 @@ function openAlone({
 
 interface Leader {
   /** Tells the other tabs the state of the connection. */
-  tellConnection(): void;
+  sendConnection(): void;
   reopen(): void;
   /** Makes sure that the connection is alive. */
   check(): void;
@@ -72,13 +72,13 @@ interface Leader {
 
 /** Holds the stream for all tabs: passes on its messages and the state of the connection. */
 function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened: () => void): Leader {
-  let state: { connection: 'open' | 'lost'; since: number; isHeldUp: boolean; isSilent: boolean } = {
+  let state: { connection: 'open' | 'lost'; since: number; isStalled: boolean; isSilent: boolean } = {
     connection: 'lost',
     since: options.since(),
-    isHeldUp: false,
+    isStalled: false,
     isSilent: false,
   };
-  const tellConnection = () => channel.post({ type: 'connection', ...state });
+  const sendConnection = () => channel.post({ type: 'connection', ...state });
   channel.post({ type: 'who-watches' });
   const stream = openAlone({
     ...options,
@@ -88,29 +88,29 @@ function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened:
     },
     onOpen(since) {
       state = { ...state, connection: 'open', since };
-      tellConnection();
+      sendConnection();
       options.onOpen(since);
       opened();
     },
-    onHeldUp(isHeldUp) {
-      state = { ...state, isHeldUp };
-      tellConnection();
-      options.onHeldUp(isHeldUp);
+    onStalled(isStalled) {
+      state = { ...state, isStalled };
+      sendConnection();
+      options.onStalled(isStalled);
     },
     onSilent(isSilent) {
       if (isSilent !== state.isSilent) {
         state = { ...state, isSilent };
-        tellConnection();
+        sendConnection();
       }
       options.onSilent(isSilent);
     },
     onLost(failures) {
       state = { ...state, connection: 'lost', since: options.since() };
-      tellConnection();
+      sendConnection();
       options.onLost(failures);
     },
   });
-  return { tellConnection, reopen: stream.reopen, check: stream.check, stop: stream.close };
+  return { sendConnection, reopen: stream.reopen, check: stream.check, stop: stream.close };
 }
 
 function openBetweenTabs(options: SharedStreamOptions): SharedStream {
@@ -122,37 +122,37 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
 
   const channel: TabChannel = openTabChannel(CHANNEL, hear);
   const ping = () => channel.post({ type: 'ping', tab, stageIds: mine });
-  const tellWatched = () => options.onWatched([...new Set([...watched.values(), mine].flat())]);
+  const sendWatched = () => options.onWatched([...new Set([...watched.values(), mine].flat())]);
 
   function hear(message: TabMessage): void {
     if (message.type === 'ping') {
       watched.set(message.tab, message.stageIds);
       if (leader === undefined) return;
-      tellWatched();
-      leader.tellConnection();
+      sendWatched();
+      leader.sendConnection();
       leader.check(); // this tab may be hidden, and its timers slow
       return;
     }
     heardAt = Date.now();
     if (message.type === 'message') options.onMessage(message.message);
     else if (message.type === 'who-watches') ping();
-    else tellOptions(message);
+    else notifyOptions(message);
   }
 
-  function tellOptions({
+  function notifyOptions({
     connection,
     since,
-    isHeldUp = false,
+    isStalled = false,
     isSilent = false,
   }: TabMessage & { type: 'connection' }): void {
     options.onSilent(isSilent);
     if (connection === 'open') options.onOpen(since);
     else options.onLost(1);
-    options.onHeldUp(isHeldUp);
+    options.onStalled(isStalled);
   }
 
   const leadership = seekLeadership(() => {
-    const mandate = beginLeading(options, channel, tellWatched);
+    const mandate = beginLeading(options, channel, sendWatched);
     leader = mandate;
     return () => {
       leader = undefined;
@@ -169,7 +169,7 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
     watch(stageIds) {
       mine = stageIds;
       if (leader === undefined) ping();
-      else tellWatched();
+      else sendWatched();
     },
     reopen: () => leader?.reopen(),
     close() {

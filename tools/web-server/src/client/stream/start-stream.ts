@@ -67,7 +67,7 @@ export function startStream(cache: QueryClient): BoardStream {
       since: seq,
       onMessage: receiver.onMessage,
       onOpen,
-      onHeldUp: (isHeldUp) => store.getState().isHeldUp !== isHeldUp && store.setState({ isHeldUp }),
+      onStalled: (isStalled) => store.getState().isStalled !== isStalled && store.setState({ isStalled }),
       onSilent: setSilent,
       onLost,
       onWatched: subscription.want,

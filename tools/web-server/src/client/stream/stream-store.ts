@@ -9,7 +9,7 @@ type Connection = 'connecting' | 'open' | 'lost';
 export interface StreamState {
   connection: Connection;
   /** Something between this page and Callboard holds the stream back; polls take its place, without live text. */
-  isHeldUp: boolean;
+  isStalled: boolean;
   orchestrator: 'ready' | 'unreachable';
   /** Why this browser is not logged in: its login has ended, or its key is gone. Null while it is logged in. */
   loggedOut: 'ended' | 'key-lost' | null;
@@ -25,7 +25,7 @@ export type StreamStore = StoreApi<StreamState>;
 export const createStreamStore = (): StreamStore =>
   createStore<StreamState>(() => ({
     connection: 'connecting',
-    isHeldUp: false,
+    isStalled: false,
     orchestrator: 'ready',
     loggedOut: null,
     awayLong: false,

@@ -5,10 +5,10 @@ export type TabMessage =
   /** Leader: one message of the stream. */
   | { type: 'message'; message: RawMessage }
   /**
-   * Leader: the state of the connection; `since` is the `seq` it was opened at, `isHeldUp` whether a proxy holds the stream back,
+   * Leader: the state of the connection; `since` is the `seq` it was opened at, `isStalled` whether a proxy holds the stream back,
    * `isSilent` whether nothing at all comes from the server.
    */
-  | { type: 'connection'; connection: 'open' | 'lost'; since: number; isHeldUp?: boolean; isSilent?: boolean }
+  | { type: 'connection'; connection: 'open' | 'lost'; since: number; isStalled?: boolean; isSilent?: boolean }
   /** Any tab: does a leader answer? Lists the stages the tab watches. */
   | { type: 'ping'; tab: string; stageIds: string[] }
   /** New leader: which stages does each tab watch? */

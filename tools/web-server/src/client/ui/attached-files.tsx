@@ -2,7 +2,7 @@ import type { Attachment, AttachmentInfo } from '@callboard/contract';
 import { ActionIcon, Loader } from '@mantine/core';
 import { IconFileText, IconPaperclip, IconX } from '@tabler/icons-react';
 import { type ReactNode, type SyntheticEvent, useState } from 'react';
-import { sizeWords } from '../lib/format.ts';
+import { formatSize } from '../lib/format.ts';
 import css from './attached-files.module.css';
 
 interface AttachedFileProps {
@@ -41,7 +41,7 @@ export function AttachedFile({ file, content, isAdding = false, isRemoving = fal
         <span className={css.name} title={name}>
           {name}
         </span>
-        <span className={css.size}>{sizeWords(size)}</span>
+        <span className={css.size}>{formatSize(size)}</span>
       </span>
       {isAdding && <Loader size={14} color="gray" role="img" aria-label={`Adding ${name}`} />}
       {remove !== undefined && (

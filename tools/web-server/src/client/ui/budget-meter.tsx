@@ -1,4 +1,4 @@
-import { type Budget, spentWords } from '@callboard/contract';
+import { type Budget, spentText } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import css from './budget-meter.module.css';
 
@@ -14,15 +14,15 @@ export function BudgetMeter({ budget: { usd, tokens, spent } }: { budget: Budget
 
 function Meter(limit: { unit: 'usd' | 'tokens'; spent: number; limit: number }) {
   const share = limit.spent / limit.limit;
-  const words = share >= 1 ? ', spent' : share >= 0.8 ? ', nearly spent' : '';
+  const text = share >= 1 ? ', spent' : share >= 0.8 ? ', nearly spent' : '';
   return (
     <div>
       <div className={css.meter} data-near={share >= 0.8} aria-hidden>
         <span style={{ width: `${Math.min(100, share * 100)}%` }} />
       </div>
       <span className="figures">
-        {spentWords(limit)}
-        {words}
+        {spentText(limit)}
+        {text}
       </span>
     </div>
   );

@@ -1,10 +1,10 @@
 import { Button, CopyButton } from '@mantine/core';
-import { commandIn, commandParts } from '../lib/command-parts.ts';
+import { commandDeps, commandIn } from '../lib/command-parts.ts';
 import css from './command-words.module.css';
 
 /** A message whose commands stand out from its words. */
-export const CommandWords = ({ text }: { text: string }) =>
-  commandParts(text).map(({ text: part, isCommand }) =>
+export const CommandText = ({ text }: { text: string }) =>
+  commandDeps(text).map(({ text: part, isCommand }) =>
     isCommand ? (
       <code key={part} className={css.command}>
         {part}

@@ -3,12 +3,12 @@ import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../lib/api-client.ts';
-import { count, sizeWords } from '../lib/format.ts';
-import { removalWords } from '../lib/removal-words.ts';
+import { count, formatSize } from '../lib/format.ts';
+import { removalText } from '../lib/removal-words.ts';
 import css from './confirm-delete.module.css';
 import { Dialog } from './dialog.tsx';
 import { ErrorNote } from './error-note.tsx';
-import { BuildFoldersChoice, KeptFiles } from './kept-files.tsx';
+import { BuildFoldersChoice, SavedFiles } from './kept-files.tsx';
 
 interface ConfirmDeleteProps {
   stageId: StageId;
@@ -61,17 +61,17 @@ interface PlanProps {
 
 function Plan({ removal, choice, setChoice }: PlanProps) {
   const { files, fileCount, bytes, buildFolders } = removal;
-  const words = removalWords(removal);
+  const text = removalText(removal);
   return (
     <>
-      {words.length > 0 && <p>{words.join(' ')}</p>}
+      {text.length > 0 && <p>{text.join(' ')}</p>}
       {fileCount > 0 && (
         <div>
           <p>
             {count(fileCount, 'file')} that git ignores {fileCount === 1 ? 'goes' : 'go'} to the trash for 30 days (
-            {sizeWords(bytes)}):
+            {formatSize(bytes)}):
           </p>
-          <KeptFiles files={files} more={fileCount - files.length} label="Moved to the trash" />
+          <SavedFiles files={files} more={fileCount - files.length} label="Moved to the trash" />
         </div>
       )}
       <BuildFoldersChoice folders={buildFolders} choice={choice} setChoice={setChoice} />

@@ -33,15 +33,15 @@ export const useTopLayer = (): Layer =>
 const CLOSING_MS = 300;
 
 /** True while `isSo` is, and for a moment after: the key that closes one dialog must not act on the next. */
-export function useLately(isSo: boolean): boolean {
-  const [lately, setLately] = useState(isSo);
+export function useRecentlyShown(isSo: boolean): boolean {
+  const [recentlyShown, setRecentlyShown] = useState(isSo);
   useEffect(() => {
     if (isSo) {
-      setLately(true);
+      setRecentlyShown(true);
       return;
     }
-    const timer = setTimeout(() => setLately(false), CLOSING_MS);
+    const timer = setTimeout(() => setRecentlyShown(false), CLOSING_MS);
     return () => clearTimeout(timer);
   }, [isSo]);
-  return isSo || lately;
+  return isSo || recentlyShown;
 }

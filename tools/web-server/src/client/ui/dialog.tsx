@@ -2,7 +2,7 @@ import { Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import css from './dialog.module.css';
-import { useCoversPage, useLately, useTopLayer } from './dialog-layers.ts';
+import { useCoversPage, useRecentlyShown, useTopLayer } from './dialog-layers.ts';
 
 interface DialogProps {
   opened: boolean;
@@ -19,7 +19,7 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
   useCoversPage(opened);
   const isCovered = useTopLayer() === 'above';
   // The Escape that closes the layer above must not close this dialog too.
-  const wasCovered = useLately(isCovered);
+  const wasCovered = useRecentlyShown(isCovered);
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
   return (
     <Modal.Root

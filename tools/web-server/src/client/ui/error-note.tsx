@@ -1,9 +1,9 @@
 import type { ErrorStep, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react';
-import { failureWords } from '../lib/api-client.ts';
+import { failureText } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
-import { CommandWords, CopyCommandOf } from './command-words.tsx';
+import { CommandText, CopyCommandOf } from './command-words.tsx';
 import { CopyLine } from './copy-line.tsx';
 import css from './error-note.module.css';
 import { FailureNote } from './note.tsx';
@@ -59,7 +59,7 @@ export function ErrorBody({
     <div className={css.error}>
       <div className={css.first}>
         <span className={css.words}>
-          <CommandWords text={lead === undefined ? text : `${saysBoth ? lead : failureWords(lead, error)} ${text}`} />
+          <CommandText text={lead === undefined ? text : `${saysBoth ? lead : failureText(lead, error)} ${text}`} />
         </span>
         {step === null ? (
           <CopyCommandOf text={text} />

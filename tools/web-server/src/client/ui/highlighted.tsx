@@ -9,9 +9,9 @@ import { Seen } from './seen.tsx';
 export type Highlight = (text: string, language: string) => HighlightTree | null;
 
 /** Longer text is shown without colours: a task that colours it would be felt. */
-const LONGEST = 20_000;
+const MAX_LENGTH = 20_000;
 /** This many coloured texts are kept, for rows that leave the page and come back. */
-const KEPT = 200;
+const SAVED = 200;
 
 interface Highlighter {
   /** Null until loaded. */
@@ -20,7 +20,7 @@ interface Highlighter {
   load(): void;
   /** The newest trees, by language and text. */
   trees: ReadonlyMap<string, HighlightTree>;
-  keep(key: string, tree: HighlightTree): void;
+  save(key: string, tree: HighlightTree): void;
 }
 
 const keyOf = (text: string, language: string) => `${language}\n${text}`;
@@ -30,7 +30,7 @@ const useHighlighter = create<Highlighter>((set, get) => ({
   highlight: null,
   isLoading: false,
   trees: new Map(),
-  keep: (key, tree) => set(({ trees }) => ({ trees: new Map([...[...trees].slice(-KEPT + 1), [key, tree]]) })),
+  save: (key, tree) => set(({ trees }) => ({ trees: new Map([...[...trees].slice(-SAVED + 1), [key, tree]]) })),
   load() {
     if (get().highlight !== null || get().isLoading) return;
     set({ isLoading: true });
@@ -61,7 +61,7 @@ interface HighlightedProps {
  * when they appear.
  */
 export function Highlighted({ text, language, kind = 'code' }: HighlightedProps) {
-  const isWanted = language !== null && text.length <= LONGEST;
+  const isWanted = language !== null && text.length <= MAX_LENGTH;
   const highlight = useHighlight(isWanted);
   const [coloured, setColoured] = useState<{ key: string; tree: HighlightTree | null } | null>(null);
   const key = isWanted ? keyOf(text, language) : null;
@@ -73,7 +73,7 @@ export function Highlighted({ text, language, kind = 'code' }: HighlightedProps)
     return whenIdle(() => {
       const made = highlight(text, language);
       setColoured({ key, tree: made });
-      if (made !== null) useHighlighter.getState().keep(key, made);
+      if (made !== null) useHighlighter.getState().save(key, made);
     });
   }, [isMissing, key, highlight, text, language]);
   return tree === null ? <Seen text={text} kind={kind} /> : tree.children.map((node, at) => toReact(node, at, kind));

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@callboard/contract';
 import { IconShieldCheck, IconShieldOff } from '@tabler/icons-react';
-import { isolationWords, ranWithoutAsking } from '../lib/isolation-words.ts';
+import { isolationText, ranWithoutAsking } from '../lib/isolation-words.ts';
 import css from './isolation-mark.module.css';
 
 interface IsolationMarkProps {
@@ -11,7 +11,7 @@ interface IsolationMarkProps {
 
 /** Whether a session's commands can answer in a person's place: an icon, with the details on hover. */
 export function IsolationMark({ session: { isolation, sandboxAllowed }, hasWord = false }: IsolationMarkProps) {
-  const { label, why, means } = isolationWords(isolation);
+  const { label, why, means } = isolationText(isolation);
   const ran = ranWithoutAsking(sandboxAllowed);
   const Icon = isolation.level === 'prevented' ? IconShieldCheck : IconShieldOff;
   const title = `${label}. ${why} ${means}${ran === '' ? '' : ` ${ran}.`}`;

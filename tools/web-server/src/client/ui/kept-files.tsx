@@ -1,24 +1,24 @@
-import type { BuildFolders, KeptFile } from '@callboard/contract';
+import type { BuildFolders, SavedFile } from '@callboard/contract';
 import { Checkbox } from '@mantine/core';
-import { sizeWords } from '../lib/format.ts';
+import { formatSize } from '../lib/format.ts';
 import { sizeOf } from '../lib/removal-words.ts';
 import css from './kept-files.module.css';
 
-interface KeptFilesProps {
-  files: readonly KeptFile[];
+interface SavedFilesProps {
+  files: readonly SavedFile[];
   /** How many there are beside those. */
   more: number;
   label: string;
 }
 
 /** Files with their sizes. */
-export function KeptFiles({ files, more, label }: KeptFilesProps) {
+export function SavedFiles({ files, more, label }: SavedFilesProps) {
   return (
     <ul className={css.files} aria-label={label}>
       {files.map(({ path, bytes }) => (
         <li key={path}>
           <code>{path}</code>
-          <span className={css.size}>{sizeWords(bytes)}</span>
+          <span className={css.size}>{formatSize(bytes)}</span>
         </li>
       ))}
       {more > 0 && <li className={css.size}>and {more} more</li>}
@@ -27,7 +27,7 @@ export function KeptFiles({ files, more, label }: KeptFilesProps) {
 }
 
 interface BuildFoldersChoiceProps {
-  folders: readonly KeptFile[];
+  folders: readonly SavedFile[];
   choice: BuildFolders;
   setChoice: (choice: BuildFolders) => void;
 }
@@ -38,12 +38,12 @@ export function BuildFoldersChoice({ folders, choice, setChoice }: BuildFoldersC
   return (
     <div>
       <Checkbox
-        label={`Delete dependencies and build results for good (${sizeWords(sizeOf(folders))})`}
+        label={`Delete dependencies and build results for good (${formatSize(sizeOf(folders))})`}
         description={choice === 'delete' ? undefined : 'They go to the trash with the rest.'}
         checked={choice === 'delete'}
         onChange={(event) => setChoice(event.currentTarget.checked ? 'delete' : 'keep')}
       />
-      <KeptFiles files={folders} more={0} label="Dependencies and build results" />
+      <SavedFiles files={folders} more={0} label="Dependencies and build results" />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { StageId } from '@callboard/contract';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
-import { priorityWord } from '../lib/priority-words.ts';
+import { priorityLabel } from '../lib/priority-words.ts';
 import { KindIcon } from './kind-icon.tsx';
 import { MiddleCut } from './middle-cut.tsx';
 import { PriorityMark } from './priority-mark.tsx';
@@ -9,11 +9,11 @@ import { ProjectMark } from './project-mark.tsx';
 import { StageIdText } from './stage-id-text.tsx';
 
 it('says a priority in a word, and draws nothing for the normal one', () => {
-  expect([0, 1, 2, 3, 9].map(priorityWord)).toEqual(['Urgent', 'High', 'Normal', 'Low', 'Low']);
+  expect([0, 1, 2, 3, 9].map(priorityLabel)).toEqual(['Urgent', 'High', 'Normal', 'Low', 'Low']);
   expect(renderToStaticMarkup(<PriorityMark priority={2} />)).toBe('');
   for (const priority of [0, 1, 5])
     expect(renderToStaticMarkup(<PriorityMark priority={priority} />)).toContain(
-      `aria-label="${priorityWord(priority)} priority"`,
+      `aria-label="${priorityLabel(priority)} priority"`,
     );
 });
 

@@ -1,7 +1,7 @@
-import { type PriorityWord, priorityWord } from '../lib/priority-words.ts';
+import { type PriorityLabel, priorityLabel } from '../lib/priority-words.ts';
 import css from './priority-mark.module.css';
 
-const PATHS: Readonly<Record<Exclude<PriorityWord, 'Normal'>, string>> = {
+const PATHS: Readonly<Record<Exclude<PriorityLabel, 'Normal'>, string>> = {
   // A filled square with a bar and a point cut out of it.
   Urgent:
     'M2.5 1h7A1.5 1.5 0 0 1 11 2.5v7A1.5 1.5 0 0 1 9.5 11h-7A1.5 1.5 0 0 1 1 9.5v-7A1.5 1.5 0 0 1 2.5 1Zm2.75 2v3.6h1.5V3Zm0 4.7v1.4h1.5V7.7Z',
@@ -11,7 +11,7 @@ const PATHS: Readonly<Record<Exclude<PriorityWord, 'Normal'>, string>> = {
 
 /** A stage's priority as a mark; a normal one has none. */
 export function PriorityMark({ priority, size = 12 }: { priority: number; size?: number }) {
-  const word = priorityWord(priority);
+  const word = priorityLabel(priority);
   if (word === 'Normal') return null;
   const label = `${word} priority`;
   return (

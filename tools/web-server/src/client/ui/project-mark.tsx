@@ -1,4 +1,4 @@
-import { projectLook } from '../lib/project-look.ts';
+import { projectAppearance } from '../lib/project-look.ts';
 import css from './project-mark.module.css';
 
 interface ProjectMarkProps {
@@ -9,7 +9,7 @@ interface ProjectMarkProps {
 
 /** A project's small sign, in its own tint, stable by its name. Decorative: the name stands beside it or on hover of its row. */
 export function ProjectMark({ name, size = 12 }: ProjectMarkProps) {
-  const { shape, tint } = projectLook(name);
+  const { shape, tint } = projectAppearance(name);
   return (
     <span className={css.mark} data-tint={tint} title={name} aria-hidden>
       <svg width={size} height={size} viewBox="0 0 12 12" fill="currentColor" aria-hidden>

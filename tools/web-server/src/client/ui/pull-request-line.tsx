@@ -7,7 +7,7 @@ import {
 } from '@tabler/icons-react';
 import { Fragment } from 'react';
 import { exactTime } from '../lib/format.ts';
-import { HOST_NAMES, pullRequestParts } from '../lib/pull-request-words.ts';
+import { HOST_NAMES, pullRequestDeps } from '../lib/pull-request-words.ts';
 import css from './pull-request-line.module.css';
 import { TimeSince } from './time-since.tsx';
 
@@ -28,7 +28,7 @@ interface PullRequestLineProps {
 export function PullRequestLine({ pullRequest, isLink = false }: PullRequestLineProps) {
   const { state, url, host, title, stale, checkedAt } = pullRequest;
   const Icon = ICONS[state];
-  const [first, ...rest] = pullRequestParts(pullRequest);
+  const [first, ...rest] = pullRequestDeps(pullRequest);
   return (
     <span className={css.line} title={`${title} (as of ${exactTime(checkedAt)})`}>
       <Icon size={14} aria-hidden />

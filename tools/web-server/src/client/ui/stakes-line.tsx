@@ -1,4 +1,4 @@
-import type { Stake, StakeCode } from '@callboard/contract';
+import type { Risk, RiskCode } from '@callboard/contract';
 import {
   type Icon,
   IconAlertTriangle,
@@ -17,7 +17,7 @@ import {
 import { Seen } from './seen.tsx';
 import css from './stakes-line.module.css';
 
-const ICONS: Readonly<Record<StakeCode, Icon>> = {
+const ICONS: Readonly<Record<RiskCode, Icon>> = {
   schedules: IconCalendarTime,
   credentials: IconKey,
   privileges: IconShieldOff,
@@ -32,20 +32,20 @@ const ICONS: Readonly<Record<StakeCode, Icon>> = {
   writes: IconPencil,
 };
 
-/** The icon of one thing at stake; a word has to stand beside it. */
-function StakeIcon({ code, size = 16 }: { code: StakeCode; size?: number }) {
+/** The icon of one thing at risk; a word has to stand beside it. */
+function RiskIcon({ code, size = 16 }: { code: RiskCode; size?: number }) {
   const Picture = ICONS[code];
   return <Picture size={size} stroke={1.75} aria-hidden />;
 }
 
-/** What is at stake in a request, each in a sentence with its icon. Draws nothing if nothing is known to be. */
-export function StakesLine({ stakes }: { stakes: readonly Stake[] }) {
+/** What is at risk in a request, each in a sentence with its icon. Draws nothing if nothing is known to be. */
+export function RisksLine({ stakes }: { stakes: readonly Risk[] }) {
   if (stakes.length === 0) return null;
   return (
     <ul className={css.stakes} aria-label="At stake">
       {stakes.map(({ code, text }) => (
         <li key={`${code} ${text}`}>
-          <StakeIcon code={code} />
+          <RiskIcon code={code} />
           <span>
             <Seen text={text} kind="command" />
           </span>

@@ -3,7 +3,7 @@ import { type Completion, completionAt, type Suggestion, type Suggestions, withM
 import { isComposing } from '../lib/is-composing.ts';
 import css from './text-completion.module.css';
 
-interface TextCompletionInput<Place> {
+interface TextCompletionInput<Location> {
   text: string;
   /** Whether anything is completed. */
   isOn: boolean;
@@ -11,13 +11,13 @@ interface TextCompletionInput<Place> {
   /** A command was chosen from the list. */
   commandChosen: () => void;
   /** A hook that finds what fits; null: nothing is typed that could be completed. */
-  useSuggestions: (place: Place, asked: Completion | null) => Suggestions;
+  useSuggestions: (location: Location, asked: Completion | null) => Suggestions;
   /** Where the text will be read. */
-  place: Place;
+  place: Location;
 }
 
 /** Completes commands and file paths at the caret of a text box: props of its field, its keys and its list. */
-export function useTextCompletion<Place>(input: TextCompletionInput<Place>) {
+export function useTextCompletion<Location>(input: TextCompletionInput<Location>) {
   const { text, isOn, change, commandChosen, useSuggestions, place } = input;
   const { box, caret, caretMoved, put } = useCaret(text, change);
   const asked = isOn ? completionAt(text, caret) : null;

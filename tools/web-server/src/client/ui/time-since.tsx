@@ -8,10 +8,10 @@ const JUST_NOW_MS = 5_000;
 export function TimeSince({ at, ago = false }: { at: string; ago?: boolean }) {
   const ms = useNow() - Date.parse(at);
   const span = shortDuration(ms);
-  const words = ms < JUST_NOW_MS ? 'just now' : `${span} ago`;
+  const text = ms < JUST_NOW_MS ? 'just now' : `${span} ago`;
   return (
     <time dateTime={at} {...exactOnHover(at)}>
-      {ago ? words : span}
+      {ago ? text : span}
     </time>
   );
 }

@@ -29,20 +29,20 @@ beforeEach(() => {
     add_push_device: () => ({ device }),
   });
 });
-const told = () => server.received.filter(({ command }) => command === 'add_push_device').map(({ input }) => input);
+const reported = () => server.received.filter(({ command }) => command === 'add_push_device').map(({ input }) => input);
 
 it('subscribes again with the key of Callboard, and tells it', async () => {
   const subscribe = vi.fn(async () => asPlatform(subscriptionTo('https://push.example.com/send/2')));
   expect(await renewSubscription(null, { subscribe })).toBeNull();
   expect(subscribe).toHaveBeenCalledWith({ userVisibleOnly: true, applicationServerKey: 'BPublic' });
-  expect(told()).toMatchObject([{ endpoint: 'https://push.example.com/send/2' }]);
+  expect(reported()).toMatchObject([{ endpoint: 'https://push.example.com/send/2' }]);
 });
 
 it('tells of the subscription that the browser has made itself', async () => {
   const subscribe = vi.fn(() => Promise.reject(new Error('It is subscribed.')));
   expect(await renewSubscription(asPlatform(subscriptionTo('https://push.example.com/3')), { subscribe })).toBeNull();
   expect(subscribe).not.toHaveBeenCalled();
-  expect(told()).toMatchObject([{ endpoint: 'https://push.example.com/3' }]);
+  expect(reported()).toMatchObject([{ endpoint: 'https://push.example.com/3' }]);
 });
 
 it('says that notifications have ended where it cannot subscribe, or Callboard refuses', async () => {
@@ -69,5 +69,5 @@ it('subscribes nobody who has notifications off, whoever was logged in here befo
   const made = subscriptionTo('https://push.example.com/send/6');
   expect(await renewSubscription(asPlatform(made), { subscribe })).toMatchObject(off);
   expect(made.unsubscribe).toHaveBeenCalledOnce();
-  expect(told()).toEqual([]);
+  expect(reported()).toEqual([]);
 });

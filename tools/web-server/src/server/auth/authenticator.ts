@@ -36,7 +36,7 @@ export interface Authenticator {
   isLoggedIn(request: AuthRequest): Promise<boolean>;
 }
 
-export interface AuthenticatorParts {
+export interface AuthenticatorDeps {
   client: Pick<OrchestratorClient, 'send'>;
   visits: Visits;
   tokens: PageTokens;
@@ -50,7 +50,7 @@ const MAX_SECRET_LENGTH = 512;
 const keyOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
 /** Decides who may use the API, and remembers the login of a request for as long as the request lives. */
-export function createAuthenticator({ client, visits, tokens, guesses }: AuthenticatorParts): Authenticator {
+export function createAuthenticator({ client, visits, tokens, guesses }: AuthenticatorDeps): Authenticator {
   const seen = new WeakMap<IncomingMessage, Login>();
   const unknown = new Map<string, Promise<void>>();
 
@@ -58,14 +58,14 @@ export function createAuthenticator({ client, visits, tokens, guesses }: Authent
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
     const secret = bearer ?? cookies[sessionCookie(visits.of(raw)).name] ?? '';
     if (secret === '') {
-      const words = 'Log in first: open a login link (npx callboard link prints one), or send an API token.';
-      throw new Rejection('not_logged_in', words);
+      const text = 'Log in first: open a login link (npx callboard link prints one), or send an API token.';
+      throw new Rejection('not_logged_in', text);
     }
     if (secret.length > MAX_SECRET_LENGTH) throw new Rejection('not_logged_in', 'This is not a Callboard login.');
     const login: Login = { credential: { kind: bearer === undefined ? 'page' : 'token', secret }, key: keyOf(secret) };
     if (bearer === undefined && !tokens.isValid(String(headers[PAGE_HEADER] ?? ''), secret)) {
-      const words = `A cookie alone is not enough. Send the page token in the header ${PAGE_HEADER}; this server has not issued one for it yet.`;
-      throw new Rejection('page_not_proven', words);
+      const text = `A cookie alone is not enough. Send the page token in the header ${PAGE_HEADER}; this server has not issued one for it yet.`;
+      throw new Rejection('page_not_proven', text);
     }
     return login;
   }

@@ -17,6 +17,6 @@ it.each([
   ],
   ['curl/8.9.1', 'A browser'],
   [undefined, 'A browser'],
-])('tells the browser of %j in words', (userAgent, words) => {
-  expect(browserName(userAgent)).toBe(words);
+])('tells the browser of %j in words', (userAgent, text) => {
+  expect(browserName(userAgent)).toBe(text);
 });

@@ -96,8 +96,9 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
     const browser = isElsewhere ? `${program} (${address})` : program;
     const { secret, login } = await client.send('auth_redeem', { code, key, origin, browser }, { peer });
     const cookie = sessionCookie(visit);
-    const former = sessionCookie({ origin, isSecure: false }); // of plain HTTP on the same port
-    if (visit.isSecure && request.cookies[former.name] !== undefined) reply.clearCookie(former.name, former.options);
+    const orphaned = sessionCookie({ origin, isSecure: false }); // of plain HTTP on the same port
+    if (visit.isSecure && request.cookies[orphaned.name] !== undefined)
+      reply.clearCookie(orphaned.name, orphaned.options);
     reply.setCookie(cookie.name, secret, { ...cookie.options, expires: new Date(login.expiresAt) });
     return { login };
   });

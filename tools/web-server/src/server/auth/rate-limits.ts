@@ -57,7 +57,7 @@ export interface GuessLimit {
   remember(key: string): void;
 }
 
-const MAX_KEPT = 1_000;
+const MAX_SAVED = 1_000;
 
 /** Limits the checks of unknown API tokens per second and client; tokens that were accepted before are not delayed by guesses. */
 export function createGuessLimit(guessesPerSecond: number, now: () => number): GuessLimit {
@@ -72,7 +72,7 @@ export function createGuessLimit(guessesPerSecond: number, now: () => number): G
     remember(key) {
       known.add(key);
       const [oldest] = known;
-      if (known.size > MAX_KEPT && oldest !== undefined) known.delete(oldest);
+      if (known.size > MAX_SAVED && oldest !== undefined) known.delete(oldest);
     },
   };
 }

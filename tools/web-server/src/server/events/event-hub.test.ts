@@ -66,7 +66,7 @@ function createMachine(stored: readonly BoardEvent[]) {
   const listeners = new Set<Parameters<OrchestratorClient['listen']>[0]>();
   const asked: { since: number; answer: PromiseWithResolvers<{ events: BoardEvent[]; resync: boolean }> }[] = [];
   let isConnected = true;
-  let told = stored.length;
+  let reported = stored.length;
 
   function ask(since: number) {
     const answer = Promise.withResolvers<{ events: BoardEvent[]; resync: boolean }>();
@@ -114,7 +114,7 @@ function createMachine(stored: readonly BoardEvent[]) {
     loginCheckMs: 60_000,
     maxUnreadBytes: 1_000_000,
   });
-  feed.begin(told);
+  feed.begin(reported);
 
   function disconnects(): void {
     isConnected = false;
@@ -129,18 +129,18 @@ function createMachine(stored: readonly BoardEvent[]) {
     connects(): void {
       disconnects();
       isConnected = true;
-      told = stored.length;
-      feed.begin(told);
+      reported = stored.length;
+      feed.begin(reported);
       for (const listener of [...listeners]) listener.status?.('ready');
     },
     hears(): void {
-      const next = stored[told];
+      const next = stored[reported];
       if (!isConnected || next === undefined) return;
-      told += 1;
+      reported += 1;
       feed.take(next.seq, toRawEvent(next));
     },
     misses(): void {
-      if (isConnected && told < stored.length) told += 1;
+      if (isConnected && reported < stored.length) reported += 1;
     },
     isAsked: () => asked.length > 0,
     page(): void {

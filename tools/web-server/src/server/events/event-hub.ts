@@ -7,7 +7,7 @@ import { OrchestratorUnreachable, Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
 import type { RawEvent } from '../orchestrator/raw-event.ts';
-import { createEventStream, type EventStream, type EventStreamParts } from './event-stream.ts';
+import { createEventStream, type EventStream, type EventStreamDeps } from './event-stream.ts';
 import { type EventText, passingEvent, storedEvent } from './sse.ts';
 
 /** The login that a stream belongs to. */
@@ -21,7 +21,7 @@ export interface StreamOwner {
 }
 
 /** Where a stream begins and ends. */
-export type StreamStart = Pick<EventStreamParts, 'since' | 'waitMs'>;
+export type StreamStart = Pick<EventStreamDeps, 'since' | 'waitMs'>;
 
 export interface EventHub {
   /** Throws `OrchestratorUnreachable` while no stream can begin. */
@@ -42,7 +42,7 @@ export interface EventHub {
   close(): void;
 }
 
-export interface EventHubParts {
+export interface EventHubDeps {
   client: OrchestratorClient;
   log: FastifyBaseLogger;
   heartbeatMs: number;
@@ -64,7 +64,7 @@ const MAX_WATCHED = 1_000;
 const MAX_ENDED = 1_000;
 
 /** Distributes the orchestrator's events to the clients' streams. */
-export function createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes }: EventHubParts): EventHub {
+export function createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes }: EventHubDeps): EventHub {
   const members = new Map<string, Member>();
   const endedLogins = createRecentSet(MAX_ENDED);
   const watching = createWatching({ client, log }, () => [...members.values()].flatMap(({ watched }) => [...watched]));
@@ -212,7 +212,7 @@ function createTexts(write: (text: string) => void) {
 }
 
 /** Keeps the orchestrator informed of the stages that any stream watches. */
-function createWatching({ client, log }: Pick<EventHubParts, 'client' | 'log'>, watchedNow: () => StageId[]) {
+function createWatching({ client, log }: Pick<EventHubDeps, 'client' | 'log'>, watchedNow: () => StageId[]) {
   let watching: ReadonlySet<StageId> = new Set();
 
   async function send(): Promise<void> {

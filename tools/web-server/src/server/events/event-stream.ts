@@ -7,7 +7,7 @@ import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { toRawEvent } from '../orchestrator/raw-event.ts';
 import { type EventText, HEARTBEAT, passingEvent, resyncEvent, storedEvent } from './sse.ts';
 
-export interface EventStreamParts {
+export interface EventStreamDeps {
   id: string;
   /** The response body; its head is already written. It closes with the connection. */
   out: Writable;
@@ -58,9 +58,9 @@ interface PageRequest {
 }
 
 /** Writes the first events of the stream and begins to catch up. The orchestrator must have been connected once. */
-export function createEventStream(parts: EventStreamParts): EventStream {
-  const { id, out, since, waitMs, client, log } = parts;
-  const { signal, write, tell, end } = createWriter(parts);
+export function createEventStream(deps: EventStreamDeps): EventStream {
+  const { id, out, since, waitMs, client, log } = deps;
+  const { signal, write, notify, end } = createWriter(deps);
   const head = () => client.seq() ?? 0;
   let sent = since ?? head();
   let live = sent === head();
@@ -72,14 +72,14 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     const last = fresh.at(-1);
     if (last === undefined) return;
     sent = last.seq;
-    tell(fresh.map(({ text }) => text).join(''));
+    notify(fresh.map(({ text }) => text).join(''));
   }
 
   function resync(): void {
     round += 1;
     live = true;
     sent = head();
-    tell(resyncEvent(sent));
+    notify(resyncEvent(sent));
   }
 
   /**
@@ -130,9 +130,9 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     out.destroy(); // the client reconnects and replays
   }
 
-  greet(write, { id, seq: sent, heartbeatMs: parts.heartbeatMs, client });
+  greet(write, { id, seq: sent, heartbeatMs: deps.heartbeatMs, client });
   const begun = sent;
-  catchUp().then(() => (sent !== begun || waitMs === 0) && tell(''), failed);
+  catchUp().then(() => (sent !== begun || waitMs === 0) && notify(''), failed);
 
   return {
     id,
@@ -160,7 +160,7 @@ function greet(
 }
 
 /** Writes whole events to the response; disconnects a client that leaves too much unread. */
-function createWriter({ id, out, waitMs, maxUnreadBytes, log }: EventStreamParts) {
+function createWriter({ id, out, waitMs, maxUnreadBytes, log }: EventStreamDeps) {
   const gone = new AbortController();
   if (out.destroyed) gone.abort();
   out.once('close', () => gone.abort());
@@ -194,7 +194,7 @@ function createWriter({ id, out, waitMs, maxUnreadBytes, log }: EventStreamParts
     /** Returns whether the client can take more at once. */
     write,
     /** Writes news. A stream that does not stay ends with them, and with what else happens in the same moment. */
-    tell(text: string): void {
+    notify(text: string): void {
       write(text);
       if (waitMs !== null) setImmediate(end);
     },

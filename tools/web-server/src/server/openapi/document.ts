@@ -30,14 +30,14 @@ const tags = [
   { name: 'service', description: 'Health, login and this document' },
 ];
 
-export interface DocumentParts {
+export interface DocumentOptions {
   version: string;
   /** Available once the server listens. */
   cookieName: () => string;
 }
 
 /** Returns the options that turn the routes into the OpenAPI document, which is built at the first request for it. */
-export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicSwaggerOptions {
+export function openApi({ version, cookieName }: DocumentOptions): FastifyDynamicSwaggerOptions {
   const toJsonSchema = createJsonSchemaTransform({ schemaRegistry: schemaNotes });
   const addSchemas = createJsonSchemaTransformObject({ schemaRegistry: schemaNotes });
   return {

@@ -41,12 +41,12 @@ export function problemsAs(codes: readonly ProblemCode[]) {
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, list = []]) => [
       status,
-      { description: list.map(inWords).join('\n'), content },
+      { description: list.map(asText).join('\n'), content },
     ]),
   );
 }
 
-const inWords = (code: ProblemCode): string => `- \`${code}\`: ${problems[code].meaning}`;
+const asText = (code: ProblemCode): string => `- \`${code}\`: ${problems[code].meaning}`;
 
 /** Returns a response with a JSON body, or with one of the other media types on request. */
 export const json = (description: string, schema: z.ZodType, others: Record<string, { schema: z.ZodType }> = {}) => ({

@@ -68,7 +68,7 @@ export interface OrchestratorClient {
   close(): Promise<void>;
 }
 
-export interface OrchestratorClientParts {
+export interface OrchestratorClientDeps {
   /** It may be known only once the orchestrator is up. If it rejects, no connection is ever made. */
   url: string | Promise<string>;
   secret: string;
@@ -82,8 +82,8 @@ const FIRST_BACKOFF_MS = 50;
 const EVENTS_PER_PAGE = 500;
 
 /** Keeps one connection to the orchestrator until `close`. Starts to connect at once. */
-export function createOrchestratorClient(parts: OrchestratorClientParts): OrchestratorClient {
-  const { url, secret, log, heartbeatMs = 5_000, maxBackoffMs = 1_000 } = parts;
+export function createOrchestratorClient(deps: OrchestratorClientDeps): OrchestratorClient {
+  const { url, secret, log, heartbeatMs = 5_000, maxBackoffMs = 1_000 } = deps;
   const listeners = new Set<OrchestratorListener>();
   let current: Current | null = null;
   let notices: BoardNotices | null = null;
@@ -93,12 +93,12 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
       const { events, resync } = await send('get_events', { since, limit: EVENTS_PER_PAGE });
       return { events: events.map(toRawEvent), resync };
     },
-    emit: (event) => tell((listener) => listener.event?.(event)),
-    resync: () => tell((listener) => listener.resync?.()),
+    emit: (event) => notify((listener) => listener.event?.(event)),
+    resync: () => notify((listener) => listener.resync?.()),
     log,
   });
 
-  function tell(call: (listener: OrchestratorListener) => void): void {
+  function notify(call: (listener: OrchestratorListener) => void): void {
     for (const listener of [...listeners]) call(listener);
   }
 
@@ -110,7 +110,7 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
 
   function onNotices(now: BoardNotices): void {
     notices = now;
-    tell((listener) => listener.notices?.(now));
+    notify((listener) => listener.notices?.(now));
   }
 
   function open(at: string): Connection {
@@ -118,11 +118,11 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
       current = { connection, head };
       log.info({ version: head.version, seq: head.seq }, 'orchestrator connected');
       feed.begin(head.seq);
-      tell((listener) => listener.status?.('ready'));
+      notify((listener) => listener.status?.('ready'));
       onNotices(head.data);
     };
-    const textDelta = (delta: TextDelta) => tell((listener) => listener.textDelta?.(delta));
-    const sessionNow = (update: SessionNowUpdate) => tell((listener) => listener.sessionNow?.(update));
+    const textDelta = (delta: TextDelta) => notify((listener) => listener.textDelta?.(delta));
+    const sessionNow = (update: SessionNowUpdate) => notify((listener) => listener.sessionNow?.(update));
     const handlers = { init: onInit, event: onEvent, notices: onNotices, textDelta, sessionNow };
     const connection = openConnection({ url: at, secret, heartbeatMs, handlers });
     return connection;
@@ -131,7 +131,7 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   function onEnded(): void {
     const wasReady = current !== null;
     current = null;
-    if (wasReady) tell((listener) => listener.status?.('unreachable'));
+    if (wasReady) notify((listener) => listener.status?.('unreachable'));
   }
 
   const send: OrchestratorClient['send'] = (type, input, options = {}) => sendOn(current, type, input, options);
@@ -141,7 +141,7 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
     return () => void listeners.delete(listener);
   }
 
-  const close = keepConnected({ url, maxBackoffMs, log, open, isReady: () => current !== null, onEnded });
+  const close = stayConnected({ url, maxBackoffMs, log, open, isReady: () => current !== null, onEnded });
   return {
     send,
     listen,
@@ -188,7 +188,7 @@ async function untilReady(
   await orAborted(promise, signal).finally(unlisten);
 }
 
-interface ReconnectParts extends Pick<OrchestratorClientParts, 'url' | 'log'> {
+interface ReconnectOptions extends Pick<OrchestratorClientDeps, 'url' | 'log'> {
   maxBackoffMs: number;
   open: (url: string) => Connection;
   /** Whether the connection that was opened last has had its first frame. */
@@ -197,8 +197,8 @@ interface ReconnectParts extends Pick<OrchestratorClientParts, 'url' | 'log'> {
 }
 
 /** Opens one connection after the other, with growing pauses between failures. Returns a function that stops. */
-function keepConnected(parts: ReconnectParts): () => Promise<void> {
-  const { url, maxBackoffMs, log, open, isReady, onEnded } = parts;
+function stayConnected(deps: ReconnectOptions): () => Promise<void> {
+  const { url, maxBackoffMs, log, open, isReady, onEnded } = deps;
   const stopping = new AbortController();
   let lastReason = '';
 
@@ -210,8 +210,8 @@ function keepConnected(parts: ReconnectParts): () => Promise<void> {
     const reason = await connection.ended;
     stopping.signal.removeEventListener('abort', onStop);
     const wasReady = isReady();
-    const isNews = wasReady || reason !== lastReason; // the same failure is logged once
-    if (!stopping.signal.aborted && isNews) log.warn({ reason }, 'orchestrator unreachable');
+    const isUpdate = wasReady || reason !== lastReason; // the same failure is logged once
+    if (!stopping.signal.aborted && isUpdate) log.warn({ reason }, 'orchestrator unreachable');
     lastReason = reason;
     onEnded();
     return wasReady;

@@ -43,7 +43,7 @@ interface ConnectionHandlers {
   notices(notices: BoardNotices): void;
 }
 
-export interface ConnectionParts {
+export interface ConnectionOptions {
   url: string;
   secret: string;
   heartbeatMs: number;
@@ -79,14 +79,14 @@ const HANDSHAKE_MS = 5_000;
 const SAME_VERSION = 'run both from the same version of Callboard';
 
 /** Opens a connection. A failure to connect shows in `ended`. */
-export function openConnection({ url, secret, heartbeatMs, handlers }: ConnectionParts): Connection {
+export function openConnection({ url, secret, heartbeatMs, handlers }: ConnectionOptions): Connection {
   const socket = new WebSocket(url, {
     headers: { authorization: `Bearer ${secret}` },
     perMessageDeflate: false,
     handshakeTimeout: HANDSHAKE_MS,
   });
   let reason = 'the orchestrator closed the connection';
-  const { promise: ended, resolve: tellEnd } = Promise.withResolvers<string>();
+  const { promise: ended, resolve: notifyEnd } = Promise.withResolvers<string>();
 
   function fail(why: string): void {
     reason = why;
@@ -98,7 +98,7 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
   socket.once('close', () => {
     heartbeat.stop();
     requests.rejectAll();
-    tellEnd(reason);
+    notifyEnd(reason);
   });
   socket.on('error', (error) => {
     reason = error.message;
@@ -206,15 +206,15 @@ function createRequests(socket: WebSocket) {
 }
 
 function lostReply(isRead: boolean): Error {
-  const words = 'The connection to the orchestrator was lost before the reply';
+  const text = 'The connection to the orchestrator was lost before the reply';
   return isRead
-    ? new OrchestratorUnreachable(`${words}. Nothing was changed; try again in a moment.`)
-    : new OrchestratorUnreachable(`${words}; look at the state before trying again.`, 'reply_lost');
+    ? new OrchestratorUnreachable(`${text}. Nothing was changed; try again in a moment.`)
+    : new OrchestratorUnreachable(`${text}; look at the state before trying again.`, 'reply_lost');
 }
 
 function noReply(timeoutMs: number, isRead: boolean): Error {
-  const words = `The orchestrator did not answer within ${Math.round(timeoutMs / 1000)} s`;
+  const text = `The orchestrator did not answer within ${Math.round(timeoutMs / 1000)} s`;
   return isRead
-    ? new OrchestratorUnreachable(`${words}. Nothing was changed; try again in a moment.`)
-    : new OperationalError('no_confirmation', `${words}; look at the state before trying again.`);
+    ? new OrchestratorUnreachable(`${text}. Nothing was changed; try again in a moment.`)
+    : new OperationalError('no_confirmation', `${text}; look at the state before trying again.`);
 }

@@ -6,7 +6,7 @@ interface EventPage<E> {
   resync: boolean;
 }
 
-export interface EventFeedParts<E> {
+export interface EventFeedOptions<E> {
   /** The stored events after `since`, ascending, at most a page of them. */
   fetchPage: (since: number) => Promise<EventPage<E>>;
   emit: (event: E) => void;
@@ -20,7 +20,7 @@ export interface EventFeedParts<E> {
  * reconnect, or between two live events) are fetched before anything newer is emitted. Live events that arrive
  * meanwhile are dropped, since the fetch goes on until it has reached them.
  */
-export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, resync, log }: EventFeedParts<E>) {
+export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, resync, log }: EventFeedOptions<E>) {
   let last: number | null = null;
   /** The newest number known to exist. */
   let newest = 0;

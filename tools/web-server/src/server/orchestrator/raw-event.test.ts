@@ -11,8 +11,8 @@ it('leaves the data of a frame in its own words, whatever stands in them', () =>
   const event = modeChanged(7);
   const odd = { ...event.data, mode: '},"data":{"seq":8}} \n " \u2028 é' };
   for (const data of [event.data, odd]) {
-    const told = cutEventFrame(frameOf({ ...event, data } as BoardEvent));
-    expect(told).toEqual({ type: 'mode_changed', seq: 7, at: event.at, data: JSON.stringify(data) });
+    const reported = cutEventFrame(frameOf({ ...event, data } as BoardEvent));
+    expect(reported).toEqual({ type: 'mode_changed', seq: 7, at: event.at, data: JSON.stringify(data) });
   }
 });
 

@@ -5,7 +5,7 @@ import type { OrchestratorClient } from '../orchestrator/client.ts';
 export interface ClientWithWarning {
   client: OrchestratorClient;
   /** Shows a warning in place of the last one; null for none. */
-  warn(words: string | null): void;
+  warn(text: string | null): void;
 }
 
 /** Adds the web server's own warning to what the orchestrator tells of the board. */
@@ -27,24 +27,24 @@ export function withOwnWarning(inner: OrchestratorClient): ClientWithWarning {
       const { notices } = listener;
       if (notices === undefined) return inner.listen(listener);
       listeners.add(notices);
-      const end = inner.listen({ ...listener, notices: (told) => notices(withOwn(told)) });
+      const end = inner.listen({ ...listener, notices: (reported) => notices(withOwn(reported)) });
       return () => {
         listeners.delete(notices);
         end();
       };
     },
     notices() {
-      const told = inner.notices();
-      return told === null ? null : withOwn(told);
+      const reported = inner.notices();
+      return reported === null ? null : withOwn(reported);
     },
   };
 
   return {
     client,
-    warn(words) {
-      own = words;
-      const told = client.notices();
-      if (told !== null) for (const listener of listeners) listener(told);
+    warn(text) {
+      own = text;
+      const reported = client.notices();
+      if (reported !== null) for (const listener of listeners) listener(reported);
     },
   };
 }

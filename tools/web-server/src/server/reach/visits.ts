@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Peer } from '@callboard/contract';
 import { addressList, loopbackAddresses, plainAddress } from '@callboard/runtime/address-list';
-import type { Reach } from '@callboard/runtime/supervision';
+import type { Exposure } from '@callboard/runtime/supervision';
 import { Rejection } from '../errors.ts';
 import { type Forwarded, readForwarded } from './forwarded.ts';
 
@@ -27,12 +27,12 @@ export interface Visits {
   of(request: IncomingMessage): Visit;
 }
 
-export interface VisitsParts {
+export interface VisitsDeps {
   /** The address that the server is bound to. */
   host: string;
   /** The port it really listens on. */
   port: () => number;
-  reach: Reach;
+  exposure: Exposure;
 }
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
@@ -47,14 +47,14 @@ function originOf(scheme: string, authority: string): string | null {
   return new URL(text).origin;
 }
 
-export function createVisits({ host, port, reach }: VisitsParts): Visits {
+export function createVisits({ host, port, exposure }: VisitsDeps): Visits {
   const seen = new WeakMap<IncomingMessage, Visit>();
-  const proxies = addressList(reach.proxies);
+  const proxies = addressList(exposure.proxies);
   const names = [...LOOPBACK_NAMES, host.includes(':') && !host.startsWith('[') ? `[${host}]` : host];
-  const elsewhere = reach.publicUrl === null ? '' : ` Open ${reach.publicUrl}.`;
+  const elsewhere = exposure.publicUrl === null ? '' : ` Open ${exposure.publicUrl}.`;
 
   const isOurs = (origin: string, scheme: string): boolean =>
-    origin === reach.publicUrl || names.some((name) => origin === originOf(scheme, `${name}:${port()}`));
+    origin === exposure.publicUrl || names.some((name) => origin === originOf(scheme, `${name}:${port()}`));
 
   function direct({ socket, headers }: IncomingMessage, peer: string): Visit {
     const isSecure = socket instanceof TLSSocket;
@@ -74,7 +74,7 @@ export function createVisits({ host, port, reach }: VisitsParts): Visits {
     if (said.proto === null)
       throw refuse(`The proxy ${peer} does not say how it was reached: it has to send X-Forwarded-Proto.`);
     const origin = originOf(said.proto, said.host ?? headers.host ?? '');
-    if (origin === null || origin !== reach.publicUrl)
+    if (origin === null || origin !== exposure.publicUrl)
       throw refuse(`The proxy was reached under another address than the public URL.${elsewhere}`);
     return { origin, isSecure: origin.startsWith('https:'), address: said.address ?? peer, peer: undefined };
   }

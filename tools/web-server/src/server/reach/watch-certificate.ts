@@ -1,7 +1,7 @@
 import { type CertificateFiles, type CertificatePair, readCertificate } from '@callboard/runtime/certificate';
 import { messageOf } from '@callboard/runtime/errors';
 
-export interface CertificateWatchParts {
+export interface CertificateWatchDeps {
   files: CertificateFiles;
   /** The pair in use. */
   loaded: CertificatePair;
@@ -9,7 +9,7 @@ export interface CertificateWatchParts {
   checkMs: number;
   onChange: (pair: CertificatePair) => void;
   /** The files cannot be used: in words; null once they can. Called when that changes. */
-  onTrouble: (words: string | null) => void;
+  onError: (text: string | null) => void;
 }
 
 /**
@@ -17,42 +17,42 @@ export interface CertificateWatchParts {
  * replaces the two files does it one after the other.
  * @returns how to end it
  */
-export function watchCertificate({ files, loaded, checkMs, onChange, onTrouble }: CertificateWatchParts): () => void {
+export function watchCertificate({ files, loaded, checkMs, onChange, onError }: CertificateWatchDeps): () => void {
   let current = loaded;
   let failure: string | null = null;
-  let told: string | null = null;
-  let isLooking = false;
+  let reported: string | null = null;
+  let isViewing = false;
 
-  function tell(words: string | null): void {
-    if (words === told) return;
-    told = words;
-    onTrouble(words);
+  function notify(text: string | null): void {
+    if (text === reported) return;
+    reported = text;
+    onError(text);
   }
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       const pair = await readCertificate(files);
       failure = null;
-      tell(null);
+      notify(null);
       if (pair.cert.equals(current.cert) && pair.key.equals(current.key)) return;
       current = pair;
       onChange(pair);
     } catch (error) {
-      const words = messageOf(error);
-      if (words === failure) tell(keepsOld(words, current));
-      failure = words;
+      const text = messageOf(error);
+      if (text === failure) notify(retainsOld(text, current));
+      failure = text;
     }
   }
 
   const timer = setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    void look().finally(() => {
-      isLooking = false;
+    if (isViewing) return;
+    isViewing = true;
+    void check().finally(() => {
+      isViewing = false;
     });
   }, checkMs).unref();
   return () => clearInterval(timer);
 }
 
-const keepsOld = (cause: string, { validUntil }: CertificatePair): string =>
+const retainsOld = (cause: string, { validUntil }: CertificatePair): string =>
   `The new certificate cannot be used. ${cause} Callboard goes on with the one before, valid until ${validUntil.toISOString().slice(0, 10)}, and reads the files again.`;

@@ -50,12 +50,12 @@ async function detailsOf(
   version: string,
   webServer: LoopDelay,
 ): Promise<Omit<Health, 'status'>> {
-  const told = await client.send('get_counts', {}).catch(() => null);
+  const reported = await client.send('get_counts', {}).catch(() => null);
   return {
     version,
     protocol: PROTOCOL_VERSION,
     orchestrator: { status: client.status(), version: client.about()?.version ?? null, seq: client.seq() },
-    ...(told && { counts: told.counts, storeTrouble: told.storeTrouble }),
-    loopDelay: { webServer, ...(told && { orchestrator: told.loopDelay }) },
+    ...(reported && { counts: reported.counts, storeTrouble: reported.storeTrouble }),
+    loopDelay: { webServer, ...(reported && { orchestrator: reported.loopDelay }) },
   };
 }

@@ -7,8 +7,8 @@ import {
   type CommandType,
   commandDocs,
   commands,
-  HeldReply,
-  hostPlace,
+  DelayedReply,
+  hostLocation,
   IDEMPOTENCY_AGE_HEADER,
   IDEMPOTENCY_KEY_HEADER,
   Idempotency,
@@ -114,8 +114,10 @@ const OF_A_PROXY = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|x-client-ip)$/;
 function requireLocal({ socket, headers }: IncomingMessage): void {
   const isOfProxy = Object.keys(headers).some((name) => OF_A_PROXY.test(name));
   const names = [`http://${headers.host ?? ''}`, headers.origin ?? `http://${headers.host ?? ''}`];
-  const isNamedSo = names.every((name) => URL.canParse(name) && hostPlace(new URL(name).hostname) === 'this-machine');
-  if (!isOfProxy && isNamedSo && hostPlace(socket.remoteAddress ?? '') === 'this-machine') return;
+  const isNamedSo = names.every(
+    (name) => URL.canParse(name) && hostLocation(new URL(name).hostname) === 'this-machine',
+  );
+  if (!isOfProxy && isNamedSo && hostLocation(socket.remoteAddress ?? '') === 'this-machine') return;
   const message = 'Your browser is on another machine, so no editor can be opened there. Copy the path instead.';
   throw new Rejection('not_this_machine', message);
 }
@@ -134,13 +136,13 @@ function successes(status: Status, reply: z.ZodType, files: Parameters<typeof js
     case 'created':
       return { 200: json('It existed already', reply), 201: json('Created', reply) };
     case 'held':
-      return { 200: json('Done', reply), 202: json('Held back: it is sent at `heldUntil`', heldReply) };
+      return { 200: json('Done', reply), 202: json('Held back: it is sent at `heldUntil`', delayedReply) };
     default:
       return { [status]: json(status === 202 ? 'Accepted and in progress' : 'Done', reply, files) };
   }
 }
 
-const heldReply = withExample(HeldReply, { heldUntil: '2026-01-02T03:04:07.000Z' });
+const delayedReply = withExample(DelayedReply, { heldUntil: '2026-01-02T03:04:07.000Z' });
 
 /** Splits the command's schema into the route's path parameters and body. */
 function requestSchemas(type: RoutedCommand, example: object) {

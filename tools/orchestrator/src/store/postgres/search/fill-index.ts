@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { CHANGES_OF_TEXTS, itemsOfEntries } from '../../search/stage-texts.ts';
 import type { PgLink } from '../pg-link.ts';
 import { INDEX_LOCK, rowsOf } from './index-tables.ts';
-import { lookAtStages, lookBelow } from './look-at-stages.ts';
+import { checkBelow, checkStages } from './look-at-stages.ts';
 import { writeEntries } from './write-entries.ts';
 
 /** Of one transaction: events, stages, entries, and about how many bytes of entries. */
@@ -16,7 +16,7 @@ const BUSY_POLL_MS = 5;
 
 const State = z.object({ looked: z.number(), full_at: z.number().nullable() });
 const Behind = z.object({ ordinal: z.number(), id: z.string(), done: z.number(), total: z.number() });
-const News = z.object({ last: z.number().nullable(), ids: z.array(z.string()).nullable(), has_gap: z.boolean() });
+const Updates = z.object({ last: z.number().nullable(), ids: z.array(z.string()).nullable(), has_gap: z.boolean() });
 const Progress = z.object({ is_behind: z.boolean(), done: z.number(), left: z.number() });
 
 /**
@@ -27,7 +27,7 @@ const Progress = z.object({ is_behind: z.boolean(), done: z.number(), left: z.nu
 export async function fillIndex(link: PgLink, forMs: number): Promise<boolean> {
   const until = performance.now() + forMs;
   let isBusy = false;
-  while (await hasNews(link)) {
+  while (await hasUpdates(link)) {
     const step = await indexSome(link);
     isBusy = step === 'busy';
     if (performance.now() >= until) break;
@@ -51,7 +51,7 @@ export async function progressOf(link: PgLink): Promise<Indexing | null> {
   return { done: row.done, total: row.done + Math.max(row.left, 1) };
 }
 
-async function hasNews(link: PgLink): Promise<boolean> {
+async function hasUpdates(link: PgLink): Promise<boolean> {
   const [row] = await rowsOf(
     link,
     z.object({ has: z.boolean() }),
@@ -81,9 +81,9 @@ async function indexSome(link: PgLink): Promise<'busy' | 'done'> {
 async function writeSome(link: PgLink): Promise<void> {
   const [state] = await rowsOf(link, State, 'select looked, full_at from search_state');
   if (state === undefined) return;
-  if (await lookAtNews(link, state.looked)) return;
+  if (await checkForUpdates(link, state.looked)) return;
   if (state.full_at !== null) {
-    const next = await lookBelow(link, state.full_at, STAGES);
+    const next = await checkBelow(link, state.full_at, STAGES);
     await link.query({ text: 'update search_state set full_at = $1', values: [next] });
     if (next !== null) return;
   }
@@ -91,25 +91,25 @@ async function writeSome(link: PgLink): Promise<void> {
 }
 
 /** Events have no gaps and are numbered in the order of commits, so none comes later with a lower number. Returns whether more are left. */
-async function lookAtNews(link: PgLink, looked: number): Promise<boolean> {
-  const [news] = await rowsOf(
+async function checkForUpdates(link: PgLink, checked: number): Promise<boolean> {
+  const [updates] = await rowsOf(
     link,
-    News,
+    Updates,
     `with news as (
        select seq, case when type = any($2) then callboard_json(data) ->> 'stageId' end as stage
        from events where seq > $1 order by seq limit $3)
      select max(seq) as last, array_agg(distinct stage) filter (where stage is not null) as ids,
        coalesce((select min(seq) from events) > $1::bigint + 1, false) as has_gap from news`,
-    [looked, CHANGES_OF_TEXTS, EVENTS],
+    [checked, CHANGES_OF_TEXTS, EVENTS],
   );
-  if (news === undefined || news.last === null) return false;
-  const { last, ids, has_gap: hasGap } = news;
+  if (updates === undefined || updates.last === null) return false;
+  const { last, ids, has_gap: hasGap } = updates;
   // The index was left alone until events that it has not seen were pruned.
   const full = hasGap ? Number.MAX_SAFE_INTEGER : null;
   const text = 'update search_state set looked = $1, full_at = coalesce($2::bigint, full_at)';
   await link.query({ text, values: [last, full] });
-  if (ids !== null) await lookAtStages(link, ids);
-  return last - looked >= EVENTS;
+  if (ids !== null) await checkStages(link, ids);
+  return last - checked >= EVENTS;
 }
 
 /** Indexes a few entries of the newest stage that is behind. */

@@ -6,11 +6,11 @@ import type { SearchTerm } from '../../search/parse-terms.ts';
  */
 
 /** A lexeme has 2,046 bytes at most: a space and two words of this length fit in any script. */
-const LONGEST_WORD = 200;
+const MAX_WORD_LENGTH = 200;
 /** The lexemes of one value have a megabyte at most. */
-const MOST_BYTES = 800_000;
+const MAX_BYTES = 800_000;
 
-const cut = (word: string) => (word.length > LONGEST_WORD ? word.slice(0, LONGEST_WORD) : word);
+const cut = (word: string) => (word.length > MAX_WORD_LENGTH ? word.slice(0, MAX_WORD_LENGTH) : word);
 const pairOf = (one: string, other: string) => ` ${cut(one)} ${cut(other)}`;
 /** Words have letters and digits alone, so nothing in them needs to be escaped. */
 const quoted = (lexeme: string) => `'${lexeme}'`;
@@ -28,7 +28,7 @@ export function vectorsOf(words: readonly string[]): string[] {
   let some: string[] = [];
   for (const lexeme of lexemes) {
     bytes += Buffer.byteLength(lexeme);
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_BYTES) {
       vectors.push(some.join(' '));
       [bytes, some] = [Buffer.byteLength(lexeme), []];
     }
@@ -47,7 +47,7 @@ export function queriesOf({ words, isPrefix }: SearchTerm): string[] {
 
 /** Whether the index alone cannot tell where the term stands: it knows pairs of words, and beginnings of very long ones. */
 export const isRough = ({ words }: SearchTerm): boolean =>
-  words.length > 2 || words.some((word) => word.length >= LONGEST_WORD);
+  words.length > 2 || words.some((word) => word.length >= MAX_WORD_LENGTH);
 
 /** Returns how often a term stands in a text. */
 export function countIn(text: readonly string[], { words, isPrefix }: SearchTerm): number {

@@ -14,14 +14,14 @@ const STORED = `select ordinal, id, document,
   coalesce((select max("index") from transcript where stage_id = stages.id), 0) as total from stages`;
 
 /** Brings the texts of these stages that may change up to date, notes how many entries they have, and forgets those that are gone. */
-export async function lookAtStages(link: PgLink, ids: readonly string[]): Promise<void> {
+export async function checkStages(link: PgLink, ids: readonly string[]): Promise<void> {
   const stages = await rowsOf(link, StoredStage, `${STORED} where id = any($1)`, [ids]);
   await forget(link, 'id = any($1) and ordinal not in (select ordinal from stages where id = any($1))', [ids]);
   await update(link, stages);
 }
 
 /** Looks at some of the stages below an ordinal, the newest first. Returns the lowest that it has looked at; null when none is left. */
-export async function lookBelow(link: PgLink, ordinal: number, limit: number): Promise<number | null> {
+export async function checkBelow(link: PgLink, ordinal: number, limit: number): Promise<number | null> {
   const below = `${STORED} where ordinal < $1 order by ordinal desc limit $2`;
   const stages = await rowsOf(link, StoredStage, below, [ordinal, limit]);
   await update(link, stages);

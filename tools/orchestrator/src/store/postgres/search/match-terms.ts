@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { IndexQuery } from '../../ports/search-index.ts';
 import type { SearchTerm } from '../../search/parse-terms.ts';
-import { PLACES_OF_A_MS } from '../../search/result-pages.ts';
+import { FRACTION_DIGITS_OF_MS } from '../../search/result-pages.ts';
 import type { PgLink } from '../pg-link.ts';
 import { rowsOf } from './index-tables.ts';
 import { queriesOf } from './lexemes.ts';
@@ -47,6 +47,6 @@ export function filtered({ where, values }: Condition, query: IndexQuery): Condi
   if (stageIds !== null) add((p) => `stages.id = any(${p})`, stageIds);
   if (kind !== undefined) add((p) => `entries.kind = ${p}`, kind);
   if (by !== undefined) add((p) => `entries."by" = ${p}`, by);
-  if (since !== undefined) add((p) => `entries.place + 0 >= ${p}`, Date.parse(since) * PLACES_OF_A_MS);
+  if (since !== undefined) add((p) => `entries.place + 0 >= ${p}`, Date.parse(since) * FRACTION_DIGITS_OF_MS);
   return all;
 }

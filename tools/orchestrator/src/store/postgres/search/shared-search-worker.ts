@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '@callboard/runtime/errors';
 import type { SearchAnswer, SearchRequest } from '../../search/search-messages.ts';
-import { troubleOf } from '../../storage-failure.ts';
+import { storageErrorOf } from '../../storage-failure.ts';
 import { createConnect, type PgLink } from '../pg-link.ts';
 import { createServerHistory } from '../server-history.ts';
 import { fillIndex, progressOf } from './fill-index.ts';
@@ -20,7 +20,7 @@ const { address, historyFile } = workerData as IndexThreadData; // of the same b
 const history = createServerHistory(historyFile === null ? null : { path: historyFile, writer: null });
 const connect = createConnect(address, history);
 let current: PgLink | null = null;
-let full: { until: number; words: string } | null = null;
+let full: { until: number; text: string } | null = null;
 
 async function linkToIndex(): Promise<PgLink> {
   if (current !== null && !current.isBroken()) return current;
@@ -47,26 +47,26 @@ async function answer(request: SearchRequest): Promise<SearchAnswer> {
     const tookMs = performance.now() - begun;
     return { type: 'worked', indexing, tookMs: isBusy ? BUSY_MS : tookMs, failure };
   } catch (error) {
-    return { type: 'failed', failure: wordsOfFailure(error) };
+    return { type: 'failed', failure: failureText(error) };
   }
 }
 
 /** What is indexed already can be found also while nothing can be written. */
 async function catchUp(link: PgLink, forMs: number): Promise<{ failure: string | null; isBusy: boolean }> {
-  if (full !== null && performance.now() < full.until) return { failure: full.words, isBusy: false };
+  if (full !== null && performance.now() < full.until) return { failure: full.text, isBusy: false };
   full = null;
   try {
     return { failure: null, isBusy: await fillIndex(link, forMs) };
   } catch (error) {
     if (link.isBroken()) throw error;
-    const words = wordsOfFailure(error);
-    if (troubleOf(error)?.isDiskFull) full = { until: performance.now() + FULL_MS, words };
-    return { failure: words, isBusy: false };
+    const text = failureText(error);
+    if (storageErrorOf(error)?.isDiskFull) full = { until: performance.now() + FULL_MS, text };
+    return { failure: text, isBusy: false };
   }
 }
 
 /** It becomes the end of a sentence. */
-const wordsOfFailure = (error: unknown): string => (troubleOf(error)?.words ?? messageOf(error)).replace(/\.$/, '');
+const failureText = (error: unknown): string => (storageErrorOf(error)?.text ?? messageOf(error)).replace(/\.$/, '');
 
 let last: Promise<void> = Promise.resolve();
 parentPort?.on('message', (request: SearchRequest) => {

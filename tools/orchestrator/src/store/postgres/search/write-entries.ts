@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { wordsOf } from '../../search/fold-words.ts';
-import { PLACES_OF_A_MS } from '../../search/result-pages.ts';
+import { FRACTION_DIGITS_OF_MS } from '../../search/result-pages.ts';
 import type { Item } from '../../search/stage-texts.ts';
 import type { PgLink } from '../pg-link.ts';
 import { rowsOf } from './index-tables.ts';
@@ -15,7 +15,7 @@ export interface StageItem {
 /** Adds texts to the index. The caller holds its lock. */
 export async function writeEntries(link: PgLink, items: readonly StageItem[]): Promise<void> {
   if (items.length === 0) return;
-  const places = await freePlaces(
+  const places = await freeSlots(
     link,
     items.map(({ item }) => msOf(item.at)),
   );
@@ -58,27 +58,27 @@ function msOf(at: string): number {
 }
 
 /** Returns a place for each instant that nobody has. */
-async function freePlaces(link: PgLink, instants: readonly number[]): Promise<number[]> {
+async function freeSlots(link: PgLink, instants: readonly number[]): Promise<number[]> {
   const next = new Map<number, number>();
-  const look = async (some: readonly number[]) => {
+  const check = async (some: readonly number[]) => {
     const rows = await rowsOf(
       link,
       z.object({ ms: z.number(), last: z.number().nullable() }),
       `select ms, (select max(place) from search_entries
-         where place >= ms * ${PLACES_OF_A_MS} and place < (ms + 1) * ${PLACES_OF_A_MS}) as last from unnest($1::bigint[]) as ms`,
+         where place >= ms * ${FRACTION_DIGITS_OF_MS} and place < (ms + 1) * ${FRACTION_DIGITS_OF_MS}) as last from unnest($1::bigint[]) as ms`,
       [some],
     );
-    for (const { ms, last } of rows) next.set(ms, last === null ? ms * PLACES_OF_A_MS : last + 1);
+    for (const { ms, last } of rows) next.set(ms, last === null ? ms * FRACTION_DIGITS_OF_MS : last + 1);
   };
-  await look([...new Set(instants)]);
+  await check([...new Set(instants)]);
   const places: number[] = [];
   for (const instant of instants) {
     let ms = instant;
-    while ((next.get(ms) ?? 0) >= (ms + 1) * PLACES_OF_A_MS) {
+    while ((next.get(ms) ?? 0) >= (ms + 1) * FRACTION_DIGITS_OF_MS) {
       ms++;
-      if (!next.has(ms)) await look([ms]);
+      if (!next.has(ms)) await check([ms]);
     }
-    const place = next.get(ms) ?? ms * PLACES_OF_A_MS;
+    const place = next.get(ms) ?? ms * FRACTION_DIGITS_OF_MS;
     places.push(place);
     next.set(ms, place + 1);
   }

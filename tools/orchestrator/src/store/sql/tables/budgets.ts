@@ -2,7 +2,7 @@ import { Budget, scopeKey } from '@callboard/contract';
 import { z } from 'zod';
 import type { BudgetsTable } from '../../ports/budget-tables.ts';
 import type { Database } from '../database.ts';
-import { type Known, wholeOf } from '../known-rows.ts';
+import { type RowCaches, wholeOf } from '../known-rows.ts';
 import { builder, prepare } from '../prepared.ts';
 import { documentOf } from './map-row.ts';
 
@@ -11,11 +11,11 @@ const toBudget = documentOf(Budget.omit({ spent: true }).extend({ warnedFor: z.s
 const listed = prepare(builder.selectFrom('budgets').select('document').orderBy('scope'));
 
 /** See `BudgetsTable`. */
-export function budgetsTable(db: Database, known: Known['budgets']): BudgetsTable {
+export function budgetsTable(db: Database, caches: RowCaches['budgets']): BudgetsTable {
   return {
-    list: () => wholeOf(known, async () => (await listed(db, {})).map(toBudget)),
+    list: () => wholeOf(caches, async () => (await listed(db, {})).map(toBudget)),
     async save(budget) {
-      known.forgetAll();
+      caches.forgetAll();
       const document = JSON.stringify(budget);
       await db
         .insertInto('budgets')
@@ -24,7 +24,7 @@ export function budgetsTable(db: Database, known: Known['budgets']): BudgetsTabl
         .execute();
     },
     async remove(scope) {
-      known.forgetAll();
+      caches.forgetAll();
       await db.deleteFrom('budgets').where('scope', '=', scopeKey(scope)).execute();
     },
   };

@@ -5,14 +5,14 @@ import type { Database } from '../database.ts';
 import { documentOf, mapRow } from './map-row.ts';
 
 /** How many runs are kept of a stage. */
-const MOST_KEPT = 50;
+const MAX_SAVED = 50;
 
 /** See `ChecksTable`. */
 export function checksTable(db: Database): ChecksTable {
   async function prune(stageId: StageId): Promise<void> {
-    const kept = db.selectFrom('checks').select('ordinal').where('stage_id', '=', stageId).orderBy('ordinal', 'desc');
-    const oldest = await kept
-      .offset(MOST_KEPT - 1)
+    const saved = db.selectFrom('checks').select('ordinal').where('stage_id', '=', stageId).orderBy('ordinal', 'desc');
+    const oldest = await saved
+      .offset(MAX_SAVED - 1)
       .limit(1)
       .executeTakeFirst();
     if (oldest === undefined) return;

@@ -1,7 +1,7 @@
 import { BoardEvent, type NewEvent } from '@callboard/contract';
 import { sql } from 'kysely';
 import { mapInSlices } from '../../../lib/breath.ts';
-import type { EventsTable, KeptEvents } from '../../ports/log-tables.ts';
+import type { EventsTable, RetainedEvents } from '../../ports/log-tables.ts';
 import type { Database } from '../database.ts';
 import { dialectOf } from '../dialect.ts';
 import { builder, param, prepare } from '../prepared.ts';
@@ -39,7 +39,7 @@ export function eventsTable(db: Database): EventsTable {
 
   return {
     lastSeq,
-    async prune({ keep, keepBytes, olderThan }: KeptEvents): Promise<void> {
+    async prune({ save, retainBytes, olderThan }: RetainedEvents): Promise<void> {
       const last = await lastSeq();
       // Everything before the first young event, so an event written while the clock was wrong does not remove others.
       const young = await db
@@ -48,7 +48,7 @@ export function eventsTable(db: Database): EventsTable {
         .where('at', '>=', olderThan)
         .executeTakeFirst();
       const old = (young?.seq ?? last) - 1;
-      const until = Math.min(last - 1, Math.max(last - keep, old, await lastBeyond(keepBytes)));
+      const until = Math.min(last - 1, Math.max(last - save, old, await lastBeyond(retainBytes)));
       await db.deleteFrom('events').where('seq', '<=', until).execute();
     },
     async since(seq: number, limit: number): Promise<BoardEvent[]> {

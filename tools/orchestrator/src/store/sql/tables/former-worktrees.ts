@@ -1,10 +1,10 @@
 import { MachineId, ProjectId, StageId, Worktree } from '@callboard/contract';
 import { z } from 'zod';
-import type { FormerWorktree, FormerWorktreesTable } from '../../ports/machine-tables.ts';
+import type { OrphanedWorktree, OrphanedWorktreesTable } from '../../ports/machine-tables.ts';
 import type { Database } from '../database.ts';
 import { documentOf } from './map-row.ts';
 
-const Former = z.object({
+const Orphaned = z.object({
   machineId: MachineId,
   stageId: StageId,
   stageTitle: z.string(),
@@ -16,20 +16,25 @@ const Former = z.object({
   isKept: z.boolean(),
   isTaken: z.boolean(),
   told: z.string().nullable(),
-}) satisfies z.ZodType<FormerWorktree>;
+}) satisfies z.ZodType<OrphanedWorktree>;
 
-const toFormer = documentOf(Former);
+const toOrphaned = documentOf(Orphaned);
 
-/** See `FormerWorktreesTable`. */
-export function formerWorktreesTable(db: Database): FormerWorktreesTable {
+/** See `OrphanedWorktreesTable`. */
+export function orphanedWorktreesTable(db: Database): OrphanedWorktreesTable {
   return {
     async listOf(machineId) {
       const rows = db.selectFrom('former_worktrees').select('document').where('machine_id', '=', machineId);
-      return (await rows.orderBy('path').execute()).map(toFormer);
+      return (await rows.orderBy('path').execute()).map(toOrphaned);
     },
-    async save(former) {
-      const document = JSON.stringify(former);
-      const row = { machine_id: former.machineId, path: former.worktree.path, stage_id: former.stageId, document };
+    async save(orphaned) {
+      const document = JSON.stringify(orphaned);
+      const row = {
+        machine_id: orphaned.machineId,
+        path: orphaned.worktree.path,
+        stage_id: orphaned.stageId,
+        document,
+      };
       await db
         .insertInto('former_worktrees')
         .values(row)

@@ -64,21 +64,21 @@ export function machinesTable(db: Database): MachinesTable {
     },
     async register(id, report, leaseMs) {
       const nowMs = await storeNowMs(db);
-      const told = connected(nowMs, report, leaseMs);
+      const reported = connected(nowMs, report, leaseMs);
       const since = instantOf(nowMs);
       const { epoch } = await db
         .insertInto('machines')
-        .values({ id, epoch: 1, since, removed_at: null, lost_at: null, ...told })
+        .values({ id, epoch: 1, since, removed_at: null, lost_at: null, ...reported })
         .onConflict((conflict) =>
           conflict
             .column('id')
-            .doUpdateSet((eb) => ({ epoch: eb('machines.epoch', '+', 1), since, removed_at: null, ...told })),
+            .doUpdateSet((eb) => ({ epoch: eb('machines.epoch', '+', 1), since, removed_at: null, ...reported })),
         )
         .returning('epoch')
         .executeTakeFirstOrThrow();
       return epoch;
     },
-    async keptFormerWork(id, epoch) {
+    async savedOrphanedWork(id, epoch) {
       await db.updateTable('machines').set({ lost_at: null }).where('id', '=', id).where('epoch', '=', epoch).execute();
     },
     async renew({ id, epoch, leaseMs }, report) {

@@ -3,7 +3,7 @@ import type { RawBuilder } from 'kysely';
 import type { OutboxTable } from '../../ports/session-tables.ts';
 import type { MessageRow } from '../../records.ts';
 import type { Database } from '../database.ts';
-import type { Known } from '../known-rows.ts';
+import type { RowCaches } from '../known-rows.ts';
 import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { type GivenRows, toMessage, toRow } from './outbox-row.ts';
@@ -46,15 +46,15 @@ type MessageQueue = Pick<
 >;
 
 /** The messages among the outbox's rows. */
-export function messageQueue(db: Database, known: Known['queued'], given: GivenRows): MessageQueue {
+export function messageQueue(db: Database, caches: RowCaches['queued'], given: GivenRows): MessageQueue {
   return {
     async queueOf(stageId: StageId): Promise<MessageRow[]> {
-      if (known.find(stageId) === 0) return [];
+      if (caches.find(stageId) === 0) return [];
       return (await queueOf(db, { stageId })).map(toRow).map(toMessage);
     },
     async countQueued(stageId: StageId): Promise<number> {
-      const count = known.find(stageId) ?? (await countQueued(db, { stageId }))[0]?.count ?? 0;
-      known.keep(stageId, count);
+      const count = caches.find(stageId) ?? (await countQueued(db, { stageId }))[0]?.count ?? 0;
+      caches.save(stageId, count);
       return count;
     },
     async countUnread(launchId: LaunchId): Promise<number> {
@@ -79,7 +79,7 @@ export function messageQueue(db: Database, known: Known['queued'], given: GivenR
       return mapRow(row, (found) => toMessage(toRow(found)));
     },
     async give(row: MessageRow, launchId: LaunchId, body: MessageRow['body']): Promise<void> {
-      known.forget(row.stageId);
+      caches.forget(row.stageId);
       await give(db, { id: row.id, launchId, body: JSON.stringify(body) });
       given.set(row.id, { ...row, launchId, body, state: 'accepted', writtenAt: null, writing: false });
     },

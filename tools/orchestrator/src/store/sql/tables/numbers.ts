@@ -113,7 +113,7 @@ export function numbersTable(db: Database): NumbersTable {
       return (await ruledCalls(db, { ...span }))[0]?.count ?? 0;
     },
     async ruleTexts(ruleIds) {
-      const texts = await inParts(ruleIds, (ids) =>
+      const texts = await inDeps(ruleIds, (ids) =>
         db
           .selectFrom('rules')
           .select('document')
@@ -135,14 +135,14 @@ export function numbersTable(db: Database): NumbersTable {
 }
 
 async function stagesOf(db: Database, stageIds: readonly StageId[]): Promise<Numbers['stages']> {
-  const kept = await inParts(stageIds, (ids) =>
+  const saved = await inDeps(stageIds, (ids) =>
     db
       .selectFrom('stages')
       .select(['id', 'project_id', dialectOf(db).text(sql.ref('document'), 'title').as('title')])
       .where('id', 'in', [...ids])
       .execute(),
   );
-  const known = new Map(kept.map((row) => [row.id, row]));
+  const known = new Map(saved.map((row) => [row.id, row]));
   const found: Numbers['stages'] = [];
   for (const stageId of stageIds) {
     const stage = known.get(stageId) ?? (await deletedStage(db, stageId));
@@ -166,7 +166,7 @@ const deletedStage = (db: Database, stageId: StageId) =>
     .limit(1)
     .executeTakeFirst();
 
-async function inParts<T>(names: readonly string[], ask: (part: readonly string[]) => Promise<T[]>): Promise<T[]> {
+async function inDeps<T>(names: readonly string[], ask: (part: readonly string[]) => Promise<T[]>): Promise<T[]> {
   const found: T[] = [];
   for (let from = 0; from < names.length; from += NAMES) found.push(...(await ask(names.slice(from, from + NAMES))));
   return found;

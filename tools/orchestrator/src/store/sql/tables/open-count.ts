@@ -1,5 +1,5 @@
 import type { RequestId, StageId } from '@callboard/contract';
-import type { Known } from '../known-rows.ts';
+import type { RowCaches } from '../known-rows.ts';
 
 interface Seen {
   stageId: StageId;
@@ -8,7 +8,7 @@ interface Seen {
 }
 
 /** Keeps the numbers of open requests true while requests are asked and decided, so that they need not be counted again. */
-export function createOpenCount(known: Known['openRequests']) {
+export function createOpenCount(caches: RowCaches['openRequests']) {
   let seen: Seen | null = null; // the last one that was read: it is what is decided next
 
   return {
@@ -16,15 +16,15 @@ export function createOpenCount(known: Known['openRequests']) {
       seen = request;
     },
     opened(stageId: StageId, added: number): void {
-      const before = known.find(stageId);
-      if (before !== undefined) known.keep(stageId, before + added);
+      const before = caches.find(stageId);
+      if (before !== undefined) caches.save(stageId, before + added);
     },
     /** Call before the decision is stored. One that was decided before was not open. */
     decided({ stageId, requestId }: Pick<Seen, 'stageId' | 'requestId'>): void {
-      const before = known.find(stageId);
+      const before = caches.find(stageId);
       const isSeen = seen?.stageId === stageId && seen.requestId === requestId;
-      if (before === undefined || !isSeen) known.forget(stageId);
-      else known.keep(stageId, before - (seen?.isOpen ? 1 : 0));
+      if (before === undefined || !isSeen) caches.forget(stageId);
+      else caches.save(stageId, before - (seen?.isOpen ? 1 : 0));
       if (isSeen) seen = { stageId, requestId, isOpen: false };
     },
   };

@@ -2,7 +2,7 @@ import type { LaunchId } from '@callboard/contract';
 import type { NewOutboxRow, OutboxTable } from '../../ports/session-tables.ts';
 import type { OutboxBody, OutboxRow, OutboxState } from '../../records.ts';
 import type { Database } from '../database.ts';
-import type { Known } from '../known-rows.ts';
+import type { RowCaches } from '../known-rows.ts';
 import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { messageQueue } from './message-queue.ts';
@@ -47,13 +47,13 @@ const inState = prepare(ofLaunch.where('state', '=', param('state')));
 const byWireId = prepare(ofLaunch.where('wire_id', '=', param('wireId')));
 
 /** See `OutboxTable`. */
-export function outboxTable(db: Database, known: Known['queued'], given: GivenRows = new Map()): OutboxTable {
+export function outboxTable(db: Database, caches: RowCaches['queued'], given: GivenRows = new Map()): OutboxTable {
   const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
   const update = (id: string) => db.updateTable('outbox').where('id', '=', id);
   return {
-    ...messageQueue(db, known, given),
+    ...messageQueue(db, caches, given),
     async insert({ position = 0, state = 'accepted', ...row }: NewOutboxRow): Promise<OutboxRow> {
-      if (row.launchId === null) known.forget(row.stageId); // otherwise it is in no queue
+      if (row.launchId === null) caches.forget(row.stageId); // otherwise it is in no queue
       const writtenAt = state === 'written' ? row.createdAt : null;
       const { kind } = row.body;
       const [stored] = await insert(db, { ...row, kind, state, body: JSON.stringify(row.body), position, writtenAt });
@@ -87,7 +87,7 @@ export function outboxTable(db: Database, known: Known['queued'], given: GivenRo
       return (await select().where('launch_id', '=', launchId).where('state', 'in', states).execute()).map(toRow);
     },
     async assign(id: string, launchId: LaunchId | null): Promise<void> {
-      known.forgetAll(); // whose row it is is not known here, nor below
+      caches.forgetAll(); // whose row it is is not known here, nor below
       given.delete(id);
       await update(id).set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0 }).execute();
     },
@@ -110,7 +110,7 @@ export function outboxTable(db: Database, known: Known['queued'], given: GivenRo
       await setConfirmed(db, { id, at });
     },
     async setVoid(id: string, reason: string): Promise<void> {
-      known.forgetAll();
+      caches.forgetAll();
       given.delete(id);
       await update(id).set({ state: 'void', void_reason: reason, writing: 0 }).execute();
     },

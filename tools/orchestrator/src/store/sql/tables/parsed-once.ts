@@ -1,5 +1,5 @@
 /** A board has a few hundred stages, which are read all the time. */
-const MOST = 1_000;
+const MAX = 1_000;
 
 /**
  * Parses and checks a document once while its text stays the same. Comparing texts costs almost nothing; checking five
@@ -14,7 +14,7 @@ export function parsedOnce<T>(parse: (text: string) => T): (id: string, text: st
     known.delete(id); // moves it to the end
     known.set(id, { text, value });
     for (const oldest of known.keys()) {
-      if (known.size <= MOST) break;
+      if (known.size <= MAX) break;
       known.delete(oldest);
     }
     return value;

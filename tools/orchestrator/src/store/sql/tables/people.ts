@@ -25,10 +25,10 @@ export function peopleTable(db: Database): PeopleTable {
   return {
     async find(name: string): Promise<Me> {
       const row = db.selectFrom('people').select(['presentation', 'alerts']).where('name', '=', name);
-      const kept = await row.executeTakeFirst();
+      const saved = await row.executeTakeFirst();
       const rows = await open().where('person', '=', name).orderBy('requests.ordinal').execute();
-      const presentation = Presentation.parse(kept?.presentation ?? 'overlay');
-      return { name, presentation, later: rows.map(toLater), alerts: alertsOf(kept?.alerts ?? null) };
+      const presentation = Presentation.parse(saved?.presentation ?? 'overlay');
+      return { name, presentation, later: rows.map(toLater), alerts: alertsOf(saved?.alerts ?? null) };
     },
     async saveSettings(name: string, settings: { presentation: Presentation; alerts: AlertSettings }): Promise<void> {
       const fields = { presentation: settings.presentation, alerts: JSON.stringify(settings.alerts) };

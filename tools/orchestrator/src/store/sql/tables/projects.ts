@@ -52,11 +52,11 @@ export function projectsTable(db: Database): ProjectsTable {
       const settings = JSON.stringify(project.settings);
       const trust = JSON.stringify(project.trust);
       const file = project.file === null ? null : JSON.stringify(project.file);
-      const kept = { name, path, settings, trust, file, stage_folders: JSON.stringify(project.stageFolders) };
+      const saved = { name, path, settings, trust, file, stage_folders: JSON.stringify(project.stageFolders) };
       await db
         .insertInto('projects')
-        .values({ id, created_at: createdAt, ...kept })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet(kept))
+        .values({ id, created_at: createdAt, ...saved })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(saved))
         .execute();
     },
     async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {

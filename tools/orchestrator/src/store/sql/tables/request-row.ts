@@ -1,6 +1,6 @@
-import { Decision, HeldAnswer, LaunchId, PendingRequest, withAnswerHeld } from '@callboard/contract';
+import { Decision, DelayedAnswer, LaunchId, PendingRequest, withAnswerDelayed } from '@callboard/contract';
 import type { Selectable } from 'kysely';
-import { StoredHold, type StoredRequest } from '../../ports/requests-table.ts';
+import { DelayedAnswerRow, type StoredRequest } from '../../ports/requests-table.ts';
 import type { Schema } from '../schema.ts';
 import { documentOf } from './map-row.ts';
 
@@ -8,9 +8,9 @@ export const toDecision = (text: string): Decision => Decision.parse(JSON.parse(
 
 export function toStored(row: Selectable<Schema['requests']>): StoredRequest {
   const request = documentOf(PendingRequest)(row);
-  const hold = row.held === null ? null : StoredHold.parse(JSON.parse(row.held));
+  const hold = row.held === null ? null : DelayedAnswerRow.parse(JSON.parse(row.held));
   return {
-    request: hold === null ? request : withAnswerHeld(request, HeldAnswer.parse(hold)),
+    request: hold === null ? request : withAnswerDelayed(request, DelayedAnswer.parse(hold)),
     launchId: LaunchId.parse(row.launch_id),
     decision: row.decision === null ? null : toDecision(row.decision),
     hold,

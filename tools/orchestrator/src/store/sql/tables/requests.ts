@@ -8,10 +8,10 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { sql } from 'kysely';
-import type { RequestPlace, RequestsTable, StoredHold, StoredRequest } from '../../ports/requests-table.ts';
+import type { DelayedAnswerRow, RequestAddress, RequestsTable, StoredRequest } from '../../ports/requests-table.ts';
 import type { Database } from '../database.ts';
 import { dialectOf } from '../dialect.ts';
-import type { Known } from '../known-rows.ts';
+import type { RowCaches } from '../known-rows.ts';
 import { builder, param, prepare, prepareWrite } from '../prepared.ts';
 import { answeredCallsOf } from './answered-calls.ts';
 import { decisionPage } from './decision-log.ts';
@@ -89,19 +89,19 @@ const countOpenOf = prepare(
 );
 
 /** Pending requests and their decisions. */
-export function requestsTable(db: Database, known: Known['openRequests']): RequestsTable {
-  const count = createOpenCount(known);
+export function requestsTable(db: Database, caches: RowCaches['openRequests']): RequestsTable {
+  const count = createOpenCount(caches);
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
   return {
     listOpen: async () => (await open().execute()).map((row) => toStored(row).request),
     async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
-      if (known.find(stageId) === 0) return [];
+      if (caches.find(stageId) === 0) return [];
       return (await openOf(db, { stageId })).map((row) => toStored(row).request);
     },
     async countOpenOf(stageId: StageId): Promise<number> {
-      const open = known.find(stageId) ?? (await countOpenOf(db, { stageId }))[0]?.count ?? 0;
-      known.keep(stageId, open);
+      const open = caches.find(stageId) ?? (await countOpenOf(db, { stageId }))[0]?.count ?? 0;
+      caches.save(stageId, open);
       return open;
     },
     async bytesOpen(): Promise<number> {
@@ -156,33 +156,33 @@ export function requestsTable(db: Database, known: Known['openRequests']): Reque
       const rows = db.selectFrom('requests').select('outcome').where('stage_id', '=', stageId);
       return (await rows.where(id, '=', toolUseId).execute()).map(({ outcome }) => outcome);
     },
-    hold: (place, hold) => setHold(db, place, hold),
+    hold: (place, pause) => setPause(db, place, pause),
     async decide(decision: Decision): Promise<void> {
       const { stageId, requestId, outcome, by, at } = decision;
       count.decided(decision);
       const document = JSON.stringify(decision);
       await decide(db, { stageId, requestId, state: stateOf(decision), decision: document, outcome, by, at });
     },
-    keepOf: (stage) => {
-      known.forget(stage.id);
-      return keepOf(db, stage);
+    retainOf: (stage) => {
+      caches.forget(stage.id);
+      return retainOf(db, stage);
     },
     decisions: (query) => decisionPage(db, query),
     ...answeredCallsOf(db),
   };
 }
 
-async function setHold(db: Database, place: RequestPlace, hold: StoredHold | null): Promise<void> {
+async function setPause(db: Database, place: RequestAddress, pause: DelayedAnswerRow | null): Promise<void> {
   await db
     .updateTable('requests')
-    .set({ held: hold === null ? null : JSON.stringify(hold) })
+    .set({ held: pause === null ? null : JSON.stringify(pause) })
     .where('stage_id', '=', place.stageId)
     .where('request_id', '=', place.requestId)
     .where('state', '=', 'open')
     .execute();
 }
 
-async function keepOf(db: Database, { id, title, projectId }: Stage): Promise<void> {
+async function retainOf(db: Database, { id, title, projectId }: Stage): Promise<void> {
   const settled = sql<string>`case state when 'unsettled' then 'decided' else state end`;
   await db
     .updateTable('requests')

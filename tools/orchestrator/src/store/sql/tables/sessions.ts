@@ -2,7 +2,7 @@ import { StageId } from '@callboard/contract';
 import type { SessionsTable } from '../../ports/session-tables.ts';
 import { SessionRecord } from '../../records.ts';
 import type { Database } from '../database.ts';
-import type { KnownRows } from '../known-rows.ts';
+import type { RowCache } from '../known-rows.ts';
 import { builder, param, prepareWrite } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
@@ -20,12 +20,12 @@ const save = prepareWrite(
 );
 
 /** See `SessionsTable`. */
-export function sessionsTable(db: Database, known: KnownRows<StageId, SessionRecord>): SessionsTable {
+export function sessionsTable(db: Database, caches: RowCache<StageId, SessionRecord>): SessionsTable {
   function recordOf({ stageId, document }: { stageId: StageId; document: string }): SessionRecord {
-    const kept = known.find(stageId);
-    if (kept !== undefined) return kept;
+    const saved = caches.find(stageId);
+    if (saved !== undefined) return saved;
     const record = parse(stageId, document);
-    known.keep(stageId, record);
+    caches.save(stageId, record);
     return record;
   }
 
@@ -35,14 +35,14 @@ export function sessionsTable(db: Database, known: KnownRows<StageId, SessionRec
       return rows.map(({ stage_id, document }) => recordOf({ stageId: StageId.parse(stage_id), document }));
     },
     async find(stageId: StageId): Promise<SessionRecord | null> {
-      const kept = known.find(stageId);
-      if (kept !== undefined) return kept;
+      const saved = caches.find(stageId);
+      if (saved !== undefined) return saved;
       const row = await db.selectFrom('sessions').select('document').where('stage_id', '=', stageId).executeTakeFirst();
       return mapRow(row, ({ document }) => recordOf({ stageId, document }));
     },
     async save(record: SessionRecord): Promise<void> {
       await save(db, { stageId: record.stageId, state: record.state, document: JSON.stringify(record) });
-      known.keep(record.stageId, record);
+      caches.save(record.stageId, record);
     },
   };
 }

@@ -6,17 +6,17 @@ import type { Database } from '../database.ts';
 import { documentOf, mapRow } from './map-row.ts';
 
 /** How many runs are kept of a stage. */
-const MOST_KEPT = 50;
+const MAX_SAVED = 50;
 const Identity = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string() });
 const toRun = documentOf(SideRun);
 
 /** See `SideRunsTable`. */
 export function sideRunsTable(db: Database): SideRunsTable {
   async function prune(stageId: StageId): Promise<void> {
-    const kept = db.selectFrom('side_runs').select('ordinal').where('stage_id', '=', stageId);
-    const last = await kept
+    const saved = db.selectFrom('side_runs').select('ordinal').where('stage_id', '=', stageId);
+    const last = await saved
       .orderBy('ordinal', 'desc')
-      .offset(MOST_KEPT - 1)
+      .offset(MAX_SAVED - 1)
       .limit(1)
       .executeTakeFirst();
     if (last === undefined) return;

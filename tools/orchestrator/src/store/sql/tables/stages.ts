@@ -1,7 +1,7 @@
 import { MachineId, type ProjectId, Stage, type StageId } from '@callboard/contract';
 import type { StagesTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
-import type { Known } from '../known-rows.ts';
+import type { RowCaches } from '../known-rows.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
@@ -27,18 +27,18 @@ const COLUMNS = ['id', 'document', 'machine_id'] as const;
 const byId = prepare(builder.selectFrom('stages').select(COLUMNS).where('id', '=', param('id')));
 
 /** Stages, oldest first. */
-export function stagesTable(db: Database, known: Known): StagesTable {
+export function stagesTable(db: Database, caches: RowCaches): StagesTable {
   return {
     async list(): Promise<Stage[]> {
       return (await db.selectFrom('stages').select(COLUMNS).orderBy('ordinal').execute()).map(toStage);
     },
     async find(id: StageId): Promise<Stage | null> {
-      const kept = known.stages.find(id);
-      if (kept !== undefined) return kept;
+      const saved = caches.stages.find(id);
+      if (saved !== undefined) return saved;
       const [row] = await byId(db, { id });
       return mapRow(row, (found) => {
         const stage = toStage(found);
-        known.stages.keep(id, stage);
+        caches.stages.save(id, stage);
         return stage;
       });
     },
@@ -64,7 +64,7 @@ export function stagesTable(db: Database, known: Known): StagesTable {
         .execute();
     },
     async update(stage: Stage): Promise<void> {
-      known.stages.forget(stage.id);
+      caches.stages.forget(stage.id);
       await db
         .updateTable('stages')
         .set({ completed_at: stage.completedAt, document: documentOf(stage) })
@@ -72,7 +72,7 @@ export function stagesTable(db: Database, known: Known): StagesTable {
         .execute();
     },
     async claim(id: StageId, machineId: MachineId): Promise<boolean> {
-      known.stages.forget(id);
+      caches.stages.forget(id);
       const { numUpdatedRows } = await db
         .updateTable('stages')
         .set({ machine_id: machineId })
@@ -82,13 +82,13 @@ export function stagesTable(db: Database, known: Known): StagesTable {
       return numUpdatedRows > 0n;
     },
     async releaseOf(machineId: MachineId): Promise<void> {
-      known.stages.forgetAll();
+      caches.stages.forgetAll();
       await db.updateTable('stages').set({ machine_id: null }).where('machine_id', '=', machineId).execute();
     },
     async remove(id: StageId): Promise<void> {
-      known.sessions.forget(id);
-      known.stages.forget(id);
-      known.queued.forget(id);
+      caches.sessions.forget(id);
+      caches.stages.forget(id);
+      caches.queued.forget(id);
       await db.deleteFrom('stages').where('id', '=', id).execute();
     },
     async nextId(): Promise<string> {

@@ -1,6 +1,6 @@
 import type { Tables } from '../../store.ts';
 import type { Database } from '../database.ts';
-import type { Known } from '../known-rows.ts';
+import type { RowCaches } from '../known-rows.ts';
 import { agreedTable } from './agreed.ts';
 import { announcementsTable, deliveriesTable } from './announcements.ts';
 import { attachmentsTable } from './attachments.ts';
@@ -12,8 +12,8 @@ import { commentsTable } from './comments.ts';
 import { draftFilesTable } from './draft-files.ts';
 import { draftsTable } from './drafts.ts';
 import { eventsTable } from './events.ts';
-import { formerWorktreesTable } from './former-worktrees.ts';
-import { holdsTable } from './holds.ts';
+import { orphanedWorktreesTable } from './former-worktrees.ts';
+import { pausesTable } from './holds.ts';
 import { launchesTable } from './launches.ts';
 import { limitsTable } from './limits.ts';
 import { loginsTable } from './logins.ts';
@@ -47,13 +47,13 @@ import { portRangesTable, worktreeCommandsTable } from './worktree-commands.ts';
 export class StoreTables implements Tables {
   private readonly made: { -readonly [Name in keyof Tables]?: Tables[Name] } = {};
   private readonly db: Database;
-  private readonly known: Known;
+  private readonly known: RowCaches;
   private readonly given: GivenRows | undefined;
 
   /** @param given collects the rows that are given to launches */
-  constructor(db: Database, known: Known, given?: GivenRows) {
+  constructor(db: Database, caches: RowCaches, given?: GivenRows) {
     this.db = db;
-    this.known = known;
+    this.known = caches;
     this.given = given;
   }
 
@@ -153,7 +153,7 @@ export class StoreTables implements Tables {
   }
 
   get holds() {
-    this.made.holds ??= holdsTable(this.db, this.known.holds);
+    this.made.holds ??= pausesTable(this.db, this.known.holds);
     return this.made.holds;
   }
 
@@ -232,9 +232,9 @@ export class StoreTables implements Tables {
     return this.made.machines;
   }
 
-  get projectPlaces() {
-    this.made.projectPlaces ??= projectPlacesTable(this.db);
-    return this.made.projectPlaces;
+  get projectLocations() {
+    this.made.projectLocations ??= projectPlacesTable(this.db);
+    return this.made.projectLocations;
   }
 
   get machineCommands() {
@@ -242,9 +242,9 @@ export class StoreTables implements Tables {
     return this.made.machineCommands;
   }
 
-  get formerWorktrees() {
-    this.made.formerWorktrees ??= formerWorktreesTable(this.db);
-    return this.made.formerWorktrees;
+  get orphanedWorktrees() {
+    this.made.orphanedWorktrees ??= orphanedWorktreesTable(this.db);
+    return this.made.orphanedWorktrees;
   }
 
   get clock() {

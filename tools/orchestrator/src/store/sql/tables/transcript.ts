@@ -1,6 +1,6 @@
 import { type StageId, TranscriptEntry } from '@callboard/contract';
 import { sql } from 'kysely';
-import { createBreath, mapInSlices } from '../../../lib/breath.ts';
+import { createYield, mapInSlices } from '../../../lib/breath.ts';
 import type { TranscriptPage, TranscriptTable } from '../../ports/session-tables.ts';
 import type { Database } from '../database.ts';
 import { dialectOf } from '../dialect.ts';
@@ -39,12 +39,12 @@ export function transcriptTable(db: Database): TranscriptTable {
       return entry?.kind === 'user' ? entry : null;
     },
     async findCall(stageId, toolUseId) {
-      const breath = createBreath();
+      const yieldToEventLoop = createYield();
       const entries = db.selectFrom('transcript').where('stage_id', '=', stageId);
       const newest = await entries.select((eb) => eb.fn.max('index').as('index')).executeTakeFirst();
       const place = dialectOf(db).position(sql.ref('document'), sql.val(JSON.stringify(toolUseId)));
       for (let to = newest?.index ?? -1; to >= 0; to -= SLICE) {
-        await breath();
+        await yieldToEventLoop();
         const slice = entries
           .where('index', '<=', to)
           .where('index', '>', to - SLICE)

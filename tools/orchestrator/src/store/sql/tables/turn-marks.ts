@@ -1,5 +1,5 @@
 import type { TurnMark } from '../../going-back-records.ts';
-import { MOST_MARKS, type TurnMarksTable } from '../../ports/review-tables.ts';
+import { MAX_MARKS, type TurnMarksTable } from '../../ports/review-tables.ts';
 import type { Database } from '../database.ts';
 
 const COLUMNS = ['at', 'tree', 'commit_id', 'place', 'conversation_id', 'phase_index'] as const;
@@ -37,7 +37,7 @@ export function turnMarksTable(db: Database): TurnMarksTable {
       await db
         .deleteFrom('turn_marks')
         .where('stage_id', '=', stageId)
-        .where('at', 'not in', newest.orderBy('at', 'desc').limit(MOST_MARKS))
+        .where('at', 'not in', newest.orderBy('at', 'desc').limit(MAX_MARKS))
         .execute();
     },
   };

@@ -3,7 +3,7 @@ import type { SearchTerm } from '../../search/parse-terms.ts';
 import {
   type FoundPage,
   type FoundRow,
-  PLACES_OF_A_MS,
+  FRACTION_DIGITS_OF_MS,
   pageOf,
   resultOf,
   wantedFor,
@@ -29,7 +29,7 @@ function filtersOf({ stageIds, kind, by, since, person }: IndexQuery): { where: 
   if (stageIds !== null) filters.push(['stages.id in (select value from json_each(?))', JSON.stringify(stageIds)]);
   if (kind !== undefined) filters.push(['entries.kind = ?', kind]);
   if (by !== undefined) filters.push(['entries.by = ?', by]);
-  if (since !== undefined) filters.push(['found.rowid >= ?', Date.parse(since) * PLACES_OF_A_MS]);
+  if (since !== undefined) filters.push(['found.rowid >= ?', Date.parse(since) * FRACTION_DIGITS_OF_MS]);
   return { where: filters.map(([sql]) => ` and ${sql}`).join(''), values: filters.map(([, value]) => value) };
 }
 

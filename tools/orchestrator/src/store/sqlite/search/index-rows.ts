@@ -1,6 +1,6 @@
 import type { StageId } from '@callboard/contract';
 import { foldText } from '../../search/fold-words.ts';
-import { PLACES_OF_A_MS } from '../../search/result-pages.ts';
+import { FRACTION_DIGITS_OF_MS } from '../../search/result-pages.ts';
 import type { Item, StageTexts } from '../../search/stage-texts.ts';
 import type { Queries } from './search-files.ts';
 
@@ -31,10 +31,10 @@ export interface IndexRows {
 }
 
 export function createIndexRows(index: Queries): IndexRows {
-  function freePlace(at: string): number {
+  function freeSlot(at: string): number {
     const instant = Date.parse(at);
     for (let ms = Number.isNaN(instant) ? 0 : instant; ; ms++) {
-      const [from, until] = [ms * PLACES_OF_A_MS, (ms + 1) * PLACES_OF_A_MS];
+      const [from, until] = [ms * FRACTION_DIGITS_OF_MS, (ms + 1) * FRACTION_DIGITS_OF_MS];
       const row = index.get<{ last: number | null }>(
         'select max(place) as last from entries where place >= ? and place < ?',
         ...[from, until],
@@ -45,7 +45,7 @@ export function createIndexRows(index: Queries): IndexRows {
   }
 
   function add(ordinal: number, item: Item): void {
-    const place = freePlace(item.at);
+    const place = freeSlot(item.at);
     index.run(
       'insert into entries (place, stage, kind, "index", comment, only_for, by, tool) values (?, ?, ?, ?, ?, ?, ?, ?)',
       ...[place, ordinal, item.kind, item.index, item.comment, item.onlyFor, item.by, item.toolName],

@@ -19,7 +19,7 @@ interface Behind {
 
 export interface IndexTexts {
   /** Looks what the store has that the index lacks: of these stages, or of all. */
-  look(stageIds: readonly StageId[] | null): void;
+  check(stageIds: readonly StageId[] | null): void;
   /** Indexes until nothing is left, or for about that long. */
   work(forMs: number): void;
   /** Null: nothing is left. */
@@ -36,7 +36,7 @@ export function createIndexTexts(store: Queries, index: Queries): IndexTexts {
   /** By ordinal: unlike an id, none is ever used twice. */
   const behind = new Map<number, Behind>();
 
-  function lookAt({ ordinal, id, document }: StoredStage): void {
+  function inspect({ ordinal, id, document }: StoredStage): void {
     const texts = textsOfStage(JSON.parse(document) as Stage, commentsOf(store, id)); // written with its schema
     if (rows.stage(ordinal)?.texts !== texts.signature) rows.replaceTexts(ordinal, id, texts);
     const total = lastEntry(store, id);
@@ -49,13 +49,13 @@ export function createIndexTexts(store: Queries, index: Queries): IndexTexts {
   }
 
   return {
-    look(stageIds) {
+    check(stageIds) {
       const stored = storedStages(store, stageIds);
       const there = new Set(stored.map(({ ordinal }) => ordinal));
       for (const { ordinal } of rows.stages(stageIds)) if (!there.has(ordinal)) forget(ordinal);
       for (const stage of stored) {
         if (stageIds === null && !isStillTrue(store, rows, stage)) forget(stage.ordinal);
-        lookAt(stage);
+        inspect(stage);
       }
     },
     work(forMs) {

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { keepRecent } from '../../keep-recent.ts';
+import { retainRecent } from '../../keep-recent.ts';
 
 /** What the thread of the index is started with. */
 export interface SearchFiles {
@@ -76,10 +76,10 @@ function open(file: string): DatabaseSync {
   return database;
 }
 
-const KEPT_STATEMENTS = 100;
+const MAX_STATEMENTS = 100;
 
 function queriesOf(database: DatabaseSync): Queries {
-  const statements = keepRecent(KEPT_STATEMENTS, (sql) => database.prepare(sql));
+  const statements = retainRecent(MAX_STATEMENTS, (sql) => database.prepare(sql));
   return {
     all: <Row>(sql: string, ...values: SQLInputValue[]) => statements.get(sql).all(...values) as Row[], // as the query says
     get: <Row>(sql: string, ...values: SQLInputValue[]) => statements.get(sql).get(...values) as Row | undefined,

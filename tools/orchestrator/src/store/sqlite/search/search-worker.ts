@@ -31,7 +31,7 @@ function open(): { index: Queries; texts: IndexTexts } {
 /** What is indexed already can be found also while nothing can be written. */
 function catchUp(texts: IndexTexts, { changed, forMs }: SearchRequest): string | null {
   try {
-    texts.look(changed);
+    texts.check(changed);
     if (forMs > 0) texts.work(forMs);
     return null;
   } catch (error) {

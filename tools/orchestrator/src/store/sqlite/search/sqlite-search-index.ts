@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { SearchIndex } from '../../ports/search-index.ts';
-import { openThreadedIndex, type ThreadedIndexParts } from '../../search/threaded-index.ts';
+import { openThreadedIndex, type ThreadedIndexDeps } from '../../search/threaded-index.ts';
 import type { SearchFiles } from './search-files.ts';
 
 const entry = import.meta.filename.endsWith('.ts') ? 'search-worker.ts' : 'search-worker.js';
@@ -9,5 +9,5 @@ const entry = import.meta.filename.endsWith('.ts') ? 'search-worker.ts' : 'searc
 export const openSqliteSearchIndex = ({
   files,
   ...parts
-}: Omit<ThreadedIndexParts, 'thread'> & { files: SearchFiles }): SearchIndex =>
+}: Omit<ThreadedIndexDeps, 'thread'> & { files: SearchFiles }): SearchIndex =>
   openThreadedIndex({ thread: { file: join(import.meta.dirname, entry), data: files }, ...parts });

@@ -116,8 +116,8 @@ export function useDropCommand() {
   });
 }
 
-export const tellRefusedDrop = (words: string): void => {
-  notifications.show({ title: 'Nothing was changed', message: words, color: 'gray', autoClose: 8_000 });
+export const showRefusedDrop = (text: string): void => {
+  notifications.show({ title: 'Nothing was changed', message: text, color: 'gray', autoClose: 8_000 });
 };
 
 /** The editors on the machine of the orchestrator. */

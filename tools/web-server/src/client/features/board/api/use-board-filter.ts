@@ -8,7 +8,7 @@ import { type BoardFilter, matchesFilter, readFilter, writeFilter } from '../mod
 interface BoardFiltering {
   filter: BoardFilter;
   /** Whether a stage matches the filter; the same function until the filter changes. */
-  keep: (stage: StageView) => boolean;
+  save: (stage: StageView) => boolean;
   setFilter: (change: Partial<BoardFilter>, options?: NavigateOptions) => void;
 }
 
@@ -30,7 +30,7 @@ export function useFiltering(): BoardFiltering {
   );
   return useMemo(() => {
     const filter = { project, group, text };
-    return { filter, keep: (stage) => matchesFilter(stage, filter), setFilter };
+    return { filter, save: (stage) => matchesFilter(stage, filter), setFilter };
   }, [project, group, text, setFilter]);
 }
 

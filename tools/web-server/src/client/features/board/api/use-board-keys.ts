@@ -1,14 +1,14 @@
 import {
   type BoardView,
   type Column,
-  isOnHold,
+  isPaused,
   type PendingRequest,
   type StageId,
   type StageView,
 } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef } from 'react';
-import { putHold } from '../../../data/holds.ts';
+import { putPause } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { showFailure } from '../../../data/use-command.tsx';
 import { currentParams } from '../../../lib/use-url-text.ts';
@@ -33,12 +33,12 @@ const SEQUENCE_MS = 1_500;
  */
 export function useBoardKeys(arm: (request: PendingRequest) => void): void {
   const cache = useQueryClient();
-  const { keep } = useBoardFilter();
+  const { save } = useBoardFilter();
   const onKey = (event: KeyboardEvent, isAfterG: boolean): boolean => {
     const view = cache.getQueryData(boardQuery.queryKey);
     if (view === undefined) return false;
     const key = event.key.toLowerCase();
-    if (MOVES.has(key)) return move(view, { key, target: event.target, keep, arm });
+    if (MOVES.has(key)) return move(view, { key, target: event.target, save, arm });
     if (isAfterG || !useLetterKeys.getState().on) return false;
     return act(view, key);
   };
@@ -96,14 +96,14 @@ const current = (): StageId | null => useBoardUi.getState().wanted ?? focusedCar
 interface Move {
   key: string;
   target: EventTarget | null;
-  keep: (stage: StageView) => boolean;
+  save: (stage: StageView) => boolean;
   arm: (request: PendingRequest) => void;
 }
 
-function move(view: BoardView, { key, target, keep, arm }: Move): boolean {
+function move(view: BoardView, { key, target, save, arm }: Move): boolean {
   const isLetter = key === 'j' || key === 'k';
   if (isLetter && !useLetterKeys.getState().on) return false;
-  const columns = reachable(view, keep);
+  const columns = reachable(view, save);
   const lists = columns.map(({ stageIds }) => stageIds);
   const row = current();
   const from = row !== null && lists.some((stageIds) => stageIds.includes(row)) ? row : null;
@@ -123,14 +123,14 @@ interface Reachable {
 }
 
 /** The columns that are not folded; on a phone the one that is shown. */
-function reachable(view: BoardView, keep: Move['keep']): Reachable[] {
+function reachable(view: BoardView, save: Move['save']): Reachable[] {
   const { folded, phoneColumn } = useBoardUi.getState();
   const isPhone = window.matchMedia('(max-width: 767px)').matches;
   const isShown = (column: Column) => (isPhone ? column === phoneColumn : !folded.includes(column));
   const columns = COLUMNS.filter(isShown);
   if (readDisplay(currentParams()) !== 'lanes')
-    return columns.map((column) => ({ column, stageIds: columnStages(view, column, keep) }));
-  const lanes = lanesOf(view, keep).filter((lane) => !isLaneFolded(lane, useBoardUi.getState().lanes));
+    return columns.map((column) => ({ column, stageIds: columnStages(view, column, save) }));
+  const lanes = lanesOf(view, save).filter((lane) => !isLaneFolded(lane, useBoardUi.getState().lanes));
   return columns.map((column) => ({ column, stageIds: lanes.flatMap(({ stages }) => stages[column]) }));
 }
 
@@ -164,7 +164,7 @@ function act(view: BoardView, key: string): boolean {
   }
   if (key !== 's' && key !== 'h') return false;
   const wanted = ui.picked.size > 0 ? ui.picked : new Set(row === null ? [] : [row]);
-  if (key === 'h') return hold(view, wanted);
+  if (key === 'h') return pause(view, wanted);
   const startable = view.stages.filter((stage) => wanted.has(stage.id) && canStart(stage));
   for (const stage of startable) void startFromRow(stage);
   if (startable.length > 0) ui.unpick();
@@ -172,12 +172,12 @@ function act(view: BoardView, key: string): boolean {
 }
 
 /** Holds the stages; releases them if all are on hold. */
-function hold({ stages, holds }: BoardView, wanted: ReadonlySet<StageId>): boolean {
+function pause({ stages, holds }: BoardView, wanted: ReadonlySet<StageId>): boolean {
   const some = stages.filter((stage) => wanted.has(stage.id) && stage.completedAt === null);
   if (some.length === 0) return false;
-  const others = some.filter((stage) => !isOnHold(stage, holds));
+  const others = some.filter((stage) => !isPaused(stage, holds));
   const [meant, held] = others.length > 0 ? [others, true] : [some, false];
-  putHold({ scope: { stageIds: meant.map(({ id }) => id) }, held }).then(
+  putPause({ scope: { stageIds: meant.map(({ id }) => id) }, held }).then(
     () => useBoardUi.getState().unpick(),
     (error: unknown) =>
       showFailure({ title: held ? 'The stages were not put on hold' : 'The stages were not released', error }),

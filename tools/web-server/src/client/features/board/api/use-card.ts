@@ -1,8 +1,8 @@
 import {
   type BoardView,
-  isOnHold,
+  isPaused,
   type PendingRequest,
-  STAKE_WORDS,
+  RISK_TEXTS,
   type StageId,
   type StageView,
   waitingSince,
@@ -11,14 +11,14 @@ import { type QueryClient, QueryObserver, useQuery, useQueryClient } from '@tans
 import { createContext, use, useMemo, useState, useSyncExternalStore } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { memoizeByObject } from '../../../lib/memoize.ts';
-import { type CardWords, cardWords, type PhaseWords, phaseWords } from '../model/card-words.ts';
+import { type CardText, cardText, type PhaseText, phaseText } from '../model/card-words.ts';
 
 export interface CardData {
   stage: StageView;
-  words: CardWords;
+  text: CardText;
   /** The stage itself, its project or everything is on hold. */
-  onHold: boolean;
-  phase: PhaseWords | null;
+  paused: boolean;
+  phase: PhaseText | null;
   project: string;
   /** How many of the stage's requests wait for an answer, and how many of its answers have an unknown delivery. */
   pending: number;
@@ -31,7 +31,7 @@ export interface CardData {
 
 /** Everything a card shows; the same object until something in it changes. */
 export function useCard(stageId: StageId): CardData | undefined {
-  const select = useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]);
+  const select = useMemo(() => retainEqual((view) => readCard(view, stageId)), [stageId]);
   return useQuery({ ...boardQuery, select, structuralSharing: false }).data;
 }
 
@@ -51,7 +51,7 @@ export function useBoardRows(): BoardObserver {
 
 /** Like `useCard`, for a row below a `BoardRowsProvider`. */
 export const useRowCard = (stageId: StageId): CardData | undefined =>
-  useRowData(useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]));
+  useRowData(useMemo(() => retainEqual((view) => readCard(view, stageId)), [stageId]));
 
 /**
  * What a row reads from the board, below a `BoardRowsProvider`.
@@ -70,7 +70,7 @@ export function useRowData<T>(select: (view: BoardView) => T): T | undefined {
 }
 
 /** Returns the same card again while nothing in it has changed: hundreds of rows read the board at each event. */
-function keepEqual(read: (view: BoardView) => CardData | undefined): (view: BoardView) => CardData | undefined {
+function retainEqual(read: (view: BoardView) => CardData | undefined): (view: BoardView) => CardData | undefined {
   let last: CardData | undefined;
   return (view) => {
     const card = read(view);
@@ -83,11 +83,11 @@ function keepEqual(read: (view: BoardView) => CardData | undefined): (view: Boar
 const isSame = (a: CardData, b: CardData): boolean =>
   a.stage === b.stage &&
   a.project === b.project &&
-  a.onHold === b.onHold &&
+  a.paused === b.paused &&
   a.pending === b.pending &&
   a.unsettled === b.unsettled &&
   a.needsSince === b.needsSince &&
-  JSON.stringify([a.words, a.stakes]) === JSON.stringify([b.words, b.stakes]);
+  JSON.stringify([a.text, a.stakes]) === JSON.stringify([b.text, b.stakes]);
 
 interface BoardIndex {
   stages: ReadonlyMap<string, StageView>;
@@ -115,10 +115,10 @@ export const firstRequestOf = (view: BoardView, stageId: StageId): PendingReques
   indexOf(view).pending.get(stageId)?.[0] ?? null;
 
 /** At most this many words stand in a row. */
-const MOST_STAKES = 2;
+const MAX_RISKS = 2;
 
-const stakesOf = ([first]: readonly PendingRequest[]): readonly string[] =>
-  (first?.stakes ?? []).slice(0, MOST_STAKES).map(({ code }) => STAKE_WORDS[code]);
+const risksOf = ([first]: readonly PendingRequest[]): readonly string[] =>
+  (first?.stakes ?? []).slice(0, MAX_RISKS).map(({ code }) => RISK_TEXTS[code]);
 
 function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   const { stages, projects, pending: waiting } = indexOf(view);
@@ -126,18 +126,18 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   if (stage === undefined) return undefined;
   const pending = waiting.get(stageId) ?? NONE;
   const unsettled = view.unsettled.filter((decision) => decision.stageId === stageId).length;
-  const onHold = isOnHold(stage, view.holds);
-  const words = cardWords({
+  const paused = isPaused(stage, view.holds);
+  const text = cardText({
     stage,
     pending,
     unsettled,
     titleOf: (id) => stages.get(id)?.title,
     isDone: (id) => stages.get(id)?.column === 'done',
-    onHold,
-    startHold: view.startHolds.find(({ stageIds }) => stageIds.includes(stageId)),
+    paused,
+    startDelay: view.startHolds.find(({ stageIds }) => stageIds.includes(stageId)),
   });
   const project = projects.get(stage.projectId) ?? stage.projectId;
   const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitingSince(stage)) : null;
   const counts = { pending: pending.length, unsettled };
-  return { stage, words, onHold, phase: phaseWords(stage), project, ...counts, stakes: stakesOf(pending), needsSince };
+  return { stage, text, paused, phase: phaseText(stage), project, ...counts, stakes: risksOf(pending), needsSince };
 }

@@ -30,7 +30,7 @@ export function useFormDraft(id: string, begin: () => StageForm) {
   const [isRestored, setIsRestored] = useState(() => Object.keys(stored).length > 0);
   const [firstId] = useState(() => newId());
   const { draftId = firstId, ...draft } = stored;
-  function keep(next: StoredDraft): void {
+  function save(next: StoredDraft): void {
     setStored(next);
     writeStored(key, next);
   }
@@ -45,16 +45,16 @@ export function useFormDraft(id: string, begin: () => StageForm) {
     draftId,
     /** Whether the form opened with an unsent draft. */
     isRestored,
-    set: (change: Partial<StageForm>) => keep({ ...draft, draftId, ...change }),
+    set: (change: Partial<StageForm>) => save({ ...draft, draftId, ...change }),
     discard,
     /** Begins another draft with these fields. */
-    restart: (form: StageForm) => keep({ ...form, draftId: newId() }),
+    restart: (form: StageForm) => save({ ...form, draftId: newId() }),
     /** Returns how to discard what is sent now, once it has arrived. That returns false, and keeps all, if it was changed since. */
     sending(): () => boolean {
-      const kept = () => JSON.stringify(readStored(key, StoredDraft, {}));
-      const sent = kept();
+      const saved = () => JSON.stringify(readStored(key, StoredDraft, {}));
+      const sent = saved();
       return () => {
-        const isSame = kept() === sent;
+        const isSame = saved() === sent;
         if (isSame) discard();
         return isSame;
       };

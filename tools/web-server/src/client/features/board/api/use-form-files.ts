@@ -6,7 +6,7 @@ import { readStoredFiles, type StoredFiles, writeStoredFiles } from '../../../li
 
 const NONE: readonly AttachedFile[] = [];
 const UNCHANGED: StoredFiles = { added: [], removed: [] };
-const NOT_KEPT =
+const NOT_SAVED =
   'This browser has no room for these files: they are sent with the form, but lost if you reload the page.';
 
 export type FormFiles = ReturnType<typeof useFormFiles>;
@@ -85,7 +85,7 @@ export function useFormFiles(id: string, own: readonly AttachedFile[] = NONE) {
   const [reading, setReading] = useState(0);
 
   async function change(edit: (latest: StoredFiles) => StoredFiles): Promise<void> {
-    if (!(await stored.change(edit))) setProblem(NOT_KEPT);
+    if (!(await stored.change(edit))) setProblem(NOT_SAVED);
   }
 
   const { added, removed } = draft ?? UNCHANGED;

@@ -3,7 +3,7 @@ import { useBoardUi } from '../model/board-ui.ts';
 import type { GraphLayout } from '../model/graph-layout.ts';
 
 const LEAST = 0.2;
-const MOST = 2;
+const MAX = 2;
 /** A graph that opens is never smaller, so that its titles can be read. */
 const LEAST_AT_FIRST = 0.85;
 const STEP = 1.25;
@@ -42,7 +42,7 @@ export function useGraphZoom(box: RefObject<HTMLElement | null>, layout: GraphLa
     (wanted: number, at?: Point) => {
       const element = box.current;
       if (element === null) return;
-      const next = Math.min(MOST, Math.max(LEAST, wanted));
+      const next = Math.min(MAX, Math.max(LEAST, wanted));
       const { x, y } = at ?? { x: element.clientWidth / 2, y: element.clientHeight / 2 };
       const ratio = next / latest.current;
       target.current = { x: (element.scrollLeft + x) * ratio - x, y: (element.scrollTop + y) * ratio - y };
@@ -59,7 +59,7 @@ export function useGraphZoom(box: RefObject<HTMLElement | null>, layout: GraphLa
     element.scrollTop = to.y;
   }, [scale, isLaidOut]);
   useGestures(box, latest, zoomTo);
-  useKeptPlace(box, latest);
+  useSavedPosition(box, latest);
   return {
     scale,
     zoomIn: () => zoomTo(latest.current * STEP),
@@ -72,7 +72,7 @@ const fitOf = ({ width, height }: GraphLayout, { clientWidth, clientHeight }: HT
   Math.min(clientWidth / width, clientHeight / height);
 
 /** Where the person was is kept for when they come back from a stage. */
-function useKeptPlace(box: RefObject<HTMLElement | null>, scale: RefObject<number>): void {
+function useSavedPosition(box: RefObject<HTMLElement | null>, scale: RefObject<number>): void {
   useLayoutEffect(() => {
     const element = box.current;
     return () => {

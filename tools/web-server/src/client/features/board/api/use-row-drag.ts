@@ -5,7 +5,7 @@ import { boardQuery } from '../../../data/queries.ts';
 import { COLUMN_TITLES, COLUMNS } from '../model/columns.ts';
 import { dropOn } from '../model/drop.ts';
 import { useLifted } from '../model/lifted.ts';
-import { tellRefusedDrop, useDropCommand } from './use-board-commands.ts';
+import { showRefusedDrop, useDropCommand } from './use-board-commands.ts';
 
 /** What a row says of itself while it can be moved; its value is the stage's id. */
 export const ROW = 'data-row';
@@ -99,15 +99,15 @@ function useMove() {
       return;
     }
     const drop = dropOn(stage, column);
-    moveOver(column, `${COLUMN_TITLES[column]}. ${drop.kind === 'nothing' ? 'It is there already.' : drop.words}`);
+    moveOver(column, `${COLUMN_TITLES[column]}. ${drop.kind === 'nothing' ? 'It is there already.' : drop.text}`);
   };
   const cancel = (): void => useLifted.getState().putDown('Nothing was changed.');
   return {
     lift: (stageId: StageId, by: 'keys' | 'pointer'): void => {
       const stage = find(stageId);
       if (stage === undefined) return;
-      const words = `${stage.title} is lifted from ${COLUMN_TITLES[stage.column]}.`;
-      useLifted.getState().lift({ stageId, by, over: stage.column }, words);
+      const text = `${stage.title} is lifted from ${COLUMN_TITLES[stage.column]}.`;
+      useLifted.getState().lift({ stageId, by, over: stage.column }, text);
     },
     over,
     step: (by: 1 | -1): void => {
@@ -125,7 +125,7 @@ function useMove() {
       const drop = dropOn(stage, lifted.over);
       putDown(drop.kind === 'nothing' ? 'Nothing was changed.' : '');
       if (drop.kind === 'command') command.mutate({ stage, verb: drop.verb });
-      if (drop.kind === 'refused') tellRefusedDrop(drop.words);
+      if (drop.kind === 'refused') showRefusedDrop(drop.text);
     },
     cancel,
   };

@@ -9,7 +9,7 @@ const REST_MS = 200;
 export function useTypedFilter() {
   const { filter, setFilter } = useBoardFilter();
   const typed = useBoardUi((ui) => ui.typed);
-  const keep = useCallback(() => {
+  const save = useCallback(() => {
     const { typed: text, setTyped } = useBoardUi.getState();
     if (text === null) return;
     setFilter({ text });
@@ -17,9 +17,9 @@ export function useTypedFilter() {
   }, [setFilter]);
   useEffect(() => {
     if (typed === null) return;
-    const timer = setTimeout(keep, REST_MS);
+    const timer = setTimeout(save, REST_MS);
     return () => clearTimeout(timer);
-  }, [typed, keep]);
+  }, [typed, save]);
   useEffect(() => () => useBoardUi.getState().setTyped(null), []);
-  return { text: typed ?? filter.text, type: useBoardUi.getState().setTyped, keep };
+  return { text: typed ?? filter.text, type: useBoardUi.getState().setTyped, save };
 }

@@ -13,7 +13,7 @@ import { dropOn } from '../model/drop.ts';
 import { isFiltering } from '../model/filter.ts';
 import { useLifted } from '../model/lifted.ts';
 import css from './board.module.css';
-import { AllRows, type ColumnRowsProps, MOST_DRAWN, VirtualRows } from './column-rows.tsx';
+import { AllRows, type ColumnRowsProps, MAX_DRAWN, VirtualRows } from './column-rows.tsx';
 import type { RowSlots } from './stage-row.tsx';
 
 interface BoardColumnProps extends Pick<RowSlots, 'RequestSlot'> {
@@ -24,12 +24,12 @@ interface BoardColumnProps extends Pick<RowSlots, 'RequestSlot'> {
 
 /** One column: its head, its rows, and what a drop on it would do. */
 export function BoardColumn({ column, RequestSlot, CellsSlot }: BoardColumnProps) {
-  const { filter, keep } = useBoardFilter();
-  const select = useCallback((view: BoardView) => columnStages(view, column, keep), [column, keep]);
+  const { filter, save } = useBoardFilter();
+  const select = useCallback((view: BoardView) => columnStages(view, column, save), [column, save]);
   const { data: stageIds = [] } = useQuery({ ...boardQuery, select });
   const selectElsewhere = useCallback(
-    (view: BoardView) => (column === 'needs-you' ? countElsewhere(view, keep) : 0),
-    [column, keep],
+    (view: BoardView) => (column === 'needs-you' ? countElsewhere(view, save) : 0),
+    [column, save],
   );
   const { data: elsewhere = 0 } = useQuery({ ...boardQuery, select: selectElsewhere });
   const count = stageIds.length + elsewhere;
@@ -93,7 +93,7 @@ function DropTarget({ column, stageIds, isPhone, RequestSlot, CellsSlot }: DropT
   const isOff = !useCanCommand();
   const isFixed = isOff || isPhone;
   const lifted = useLifted(({ lifted }) => (lifted?.over === column ? lifted.stageId : null));
-  const Rows = CellsSlot ?? (stageIds.length > MOST_DRAWN ? VirtualRows : AllRows);
+  const Rows = CellsSlot ?? (stageIds.length > MAX_DRAWN ? VirtualRows : AllRows);
   return (
     <>
       <Rows column={column} stageIds={stageIds} isOff={isOff} isFixed={isFixed} RequestSlot={RequestSlot} />
@@ -109,7 +109,7 @@ function DropHint({ stageId, column }: { stageId: StageId; column: Column }) {
   if (drop === null || drop.kind === 'nothing') return null;
   return (
     <div className={css.dropHint} data-refused={drop.kind === 'refused'}>
-      {drop.words}
+      {drop.text}
     </div>
   );
 }

@@ -18,8 +18,8 @@ const Lanes = createContext<readonly Lane[]>([]);
 
 /** The six columns, cut into lanes of one group each. The columns stay regions; a lane's head stands across them. */
 export default function BoardLanes({ RequestSlot, handlers }: LanesSlotProps) {
-  const { keep } = useBoardFilter();
-  const select = useCallback((view: BoardView) => lanesOf(view, keep), [keep]);
+  const { save } = useBoardFilter();
+  const select = useCallback((view: BoardView) => lanesOf(view, save), [save]);
   const { data: lanes = [] } = useQuery({ ...boardQuery, select });
   const folded = useBoardUi((ui) => ui.folded);
   const phoneColumn = useBoardUi((ui) => ui.phoneColumn);
@@ -86,7 +86,7 @@ function Cells({ stageIds: _, column, ...row }: ColumnRowsProps) {
 }
 
 /** A longer cell begins with so many, and shows all of them when asked: a lane does not scroll on its own. */
-const MOST = 40;
+const MAX = 40;
 
 interface CellProps extends Omit<ColumnRowsProps, 'stageIds'> {
   lane: Lane;
@@ -98,9 +98,9 @@ function Cell({ lane, column, index, ...row }: CellProps) {
   const isFolded = useBoardUi(({ lanes }) => isLaneFolded(lane, lanes));
   const [wantsAll, setWantsAll] = useState(false);
   const all: readonly StageId[] = lane.stages[column];
-  const isWanted = useBoardUi(({ wanted }) => wanted !== null && all.indexOf(wanted) >= MOST);
+  const isWanted = useBoardUi(({ wanted }) => wanted !== null && all.indexOf(wanted) >= MAX);
   if (isWanted && !wantsAll) setWantsAll(true);
-  const shown = wantsAll ? all : all.slice(0, MOST);
+  const shown = wantsAll ? all : all.slice(0, MAX);
   if (isFolded || all.length === 0) return null;
   return (
     <div className={css.cell} style={{ gridRow: rowOfHead(index) + 1 }}>

@@ -1,10 +1,10 @@
-import { type BoardView, type Hold, isClaudeAway, NO_LIMITS, NOTHING_STORED, type Project } from '@callboard/contract';
+import { type BoardView, isClaudeAway, NO_LIMITS, NOTHING_STORED, type Pause, type Project } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { z } from 'zod';
 import { openBudgets } from '../../../data/budgets-dialog.ts';
-import { usePutHold } from '../../../data/holds.ts';
+import { usePutPause } from '../../../data/holds.ts';
 import { openLimitsDialog } from '../../../data/limits-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
@@ -16,12 +16,12 @@ import { heldSince } from '../../../lib/hold-words.ts';
 import { limitLine } from '../../../lib/limit-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { CommandWords, CopyCommandOf } from '../../../ui/command-words.tsx';
+import { CommandText, CopyCommandOf } from '../../../ui/command-words.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useSettleSandbox } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { countWords } from '../model/git-setting-words.ts';
+import { countText } from '../model/git-setting-words.ts';
 import boardCss from './board.module.css';
 import css from './git-settings-review.module.css';
 import { SandboxSupportNote } from './sandbox-support-note.tsx';
@@ -31,7 +31,7 @@ export function BoardNotices() {
   return (
     <>
       <ClaudeNotice />
-      <HoldNotices />
+      <PauseNotices />
       <LimitNotice />
       <BudgetNotices />
       <Warnings />
@@ -62,18 +62,18 @@ function ClaudeNotice() {
 }
 
 /** Everything, or a project, is on hold: since when, by whom, and its release. */
-function HoldNotices() {
-  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+function PauseNotices() {
+  const { data: pauses = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  return holds.map((hold) => {
-    const { scope, except } = hold;
+  return pauses.map((pause) => {
+    const { scope, except } = pause;
     const project = 'projectId' in scope ? projects.find(({ id }) => id === scope.projectId)?.name : 'Everything';
-    return <HoldNotice key={project} what={project ?? 'A project'} hold={hold} released={except.length} />;
+    return <PauseNotice key={project} what={project ?? 'A project'} hold={pause} released={except.length} />;
   });
 }
 
-function HoldNotice({ what, hold, released }: { what: string; hold: Hold; released: number }) {
-  const put = usePutHold(what);
+function PauseNotice({ what, hold, released }: { what: string; hold: Pause; released: number }) {
+  const put = usePutPause(what);
   const canCommand = useCanCommand();
   const rest = released === 0 ? '' : ` ${released === 1 ? 'One was' : `${released} were`} released since.`;
   return (
@@ -98,12 +98,12 @@ function LimitNotice() {
   const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingForReset });
   const line = limitLine(limits, new Date(useNow()));
   if (line === null) return null;
-  const goOn =
+  const resume =
     waiting === 0
       ? ''
       : ` ${count(waiting, 'stage goes', 'stages go')} on by ${waiting === 1 ? 'itself' : 'themselves'}.`;
   return (
-    <Notice text={`${line.text}${goOn}`}>
+    <Notice text={`${line.text}${resume}`}>
       <Button variant="default" size="compact-md" onClick={openLimitsDialog}>
         Usage limits
       </Button>
@@ -232,7 +232,7 @@ function GitSettingsNotices() {
   const { open } = useBoardUi.getState();
   return projects.map(({ id, name, gitSettings }) => {
     const isOne = gitSettings.items.length === 1;
-    const text = `${name}: ${countWords(gitSettings)} ${isOne ? 'is' : 'are'} new and can run programs. Callboard leaves ${isOne ? 'it' : 'them'} off until you agree.`;
+    const text = `${name}: ${countText(gitSettings)} ${isOne ? 'is' : 'are'} new and can run programs. Callboard leaves ${isOne ? 'it' : 'them'} off until you agree.`;
     return (
       <Notice key={id} text={text}>
         <ReviewButton
@@ -279,7 +279,7 @@ function Notice({ text, as: Kind = Note, children }: NoticeProps) {
       <Kind>
         <div className={css.notice}>
           <span>
-            <CommandWords text={text} />
+            <CommandText text={text} />
           </span>
           {children}
         </div>

@@ -3,7 +3,7 @@ import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconFolder, IconFolderPlus, IconPlayerPause, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ComponentType } from 'react';
-import { openHoldsDialog } from '../../../data/holds.ts';
+import { openPausesDialog } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
@@ -161,7 +161,7 @@ function ProjectsMenu() {
         >
           Add project
         </Menu.Item>
-        <Menu.Item leftSection={<IconPlayerPause size={16} />} onClick={openHoldsDialog}>
+        <Menu.Item leftSection={<IconPlayerPause size={16} />} onClick={openPausesDialog}>
           Hold and release
         </Menu.Item>
       </Menu.Dropdown>

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { openDeleteDialog } from '../../../data/delete-dialog.ts';
-import { HoldItems } from '../../../data/hold-items.tsx';
+import { PauseItems } from '../../../data/hold-items.tsx';
 import { useContinueStage, useReopenStage, useStartStage } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -102,7 +102,7 @@ function MenuItems({ stage }: { stage: StageView }) {
           Reopen
         </Menu.Item>
       )}
-      {stage.completedAt === null && <HoldItems stage={stage} isOff={off} />}
+      {stage.completedAt === null && <PauseItems stage={stage} isOff={off} />}
       <Menu.Item
         leftSection={<IconPencil size={16} />}
         onClick={() => useBoardUi.getState().open({ kind: 'edit-stage', stageId: stage.id })}

@@ -8,7 +8,7 @@ import css from './board.module.css';
 import { type RowSlots, StageRow } from './stage-row.tsx';
 
 /** A longer column draws only the rows on the screen and a few around them. */
-export const MOST_DRAWN = 60;
+export const MAX_DRAWN = 60;
 /** Two lines, and the hairline. */
 const ROW_HEIGHT = 49;
 const OVERSCAN = 4;
@@ -48,7 +48,7 @@ export function VirtualRows({ column, stageIds, isFixed, isOff, RequestSlot }: C
     estimateSize: () => height.current,
     getItemKey: (index) => stageIds[index] ?? index,
     overscan: OVERSCAN,
-    initialOffset: () => keptScroll(column),
+    initialOffset: () => savedScroll(column),
     measureElement,
     useFlushSync: false,
   });
@@ -118,15 +118,15 @@ export const Row = memo(function Row({ stageId, index, isFixed, isOff, RequestSl
 });
 
 const SCROLL_KEY = 'callboard-scroll-';
-const keptScroll = (column: Column): number => Number(sessionStorage.getItem(SCROLL_KEY + column) ?? 0);
+const savedScroll = (column: Column): number => Number(sessionStorage.getItem(SCROLL_KEY + column) ?? 0);
 
 /** The list's element. Restores where it was scrolled to, after another page and after a reload. */
 function useList(column: Column) {
   const ref = useRef<HTMLUListElement>(null);
   useLayoutEffect(() => {
     const list = ref.current;
-    const kept = keptScroll(column);
-    if (list !== null && kept > 0) list.scrollTop = kept;
+    const saved = savedScroll(column);
+    if (list !== null && saved > 0) list.scrollTop = saved;
   }, [column]);
   const onScrollEnd = useCallback(
     ({ currentTarget }: { currentTarget: HTMLElement }) =>

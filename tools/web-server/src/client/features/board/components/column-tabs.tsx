@@ -9,8 +9,8 @@ import css from './board.module.css';
 
 /** Selects the column a phone shows. Tab reaches one of the tabs, the arrow keys the others. */
 export function ColumnTabs() {
-  const { keep } = useBoardFilter();
-  const select = useCallback((view: BoardView) => columnCounts(view, keep), [keep]);
+  const { save } = useBoardFilter();
+  const select = useCallback((view: BoardView) => columnCounts(view, save), [save]);
   const { data: counts } = useQuery({ ...boardQuery, select });
   const current = useBoardUi((ui) => ui.phoneColumn);
   const setCurrent = useBoardUi((ui) => ui.setPhoneColumn);

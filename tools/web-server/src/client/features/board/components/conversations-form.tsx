@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { conversationsQuery } from '../../../data/move-in-queries.ts';
-import { count, sizeWords } from '../../../lib/format.ts';
+import { count, formatSize } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
@@ -96,7 +96,7 @@ function ConversationRow({ conversation, press }: { conversation: Conversation; 
       <span className={own.facts}>
         <TimeSince at={updatedAt} ago />
         <span>
-          <IconMessages size={14} aria-hidden /> {messages === null ? sizeWords(bytes) : count(messages, 'message')}
+          <IconMessages size={14} aria-hidden /> {messages === null ? formatSize(bytes) : count(messages, 'message')}
         </span>
         {branch !== null && (
           <span>
@@ -143,7 +143,7 @@ function AdoptForm({ projectId, conversation, folder, back }: AdoptFormProps) {
         onChange={(event) => setTitle(event.currentTarget.value)}
         data-autofocus
       />
-      <blockquote className={own.words}>{firstWords}</blockquote>
+      <blockquote className={own.text}>{firstWords}</blockquote>
       <p className={css.about}>{whereItBegins(folder)}</p>
       {files > 0 && (
         <Checkbox

@@ -2,7 +2,7 @@ import { IconColumns3, IconHierarchy, IconLayoutRows } from '@tabler/icons-react
 import { useSearchParams } from 'react-router';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDisplay } from '../api/use-display.ts';
-import { DISPLAY_WORDS, DISPLAYS, writeDisplay } from '../model/display.ts';
+import { DISPLAY_TEXTS, DISPLAYS, writeDisplay } from '../model/display.ts';
 import css from './board.module.css';
 
 const ICONS = { columns: IconColumns3, lanes: IconLayoutRows, graph: IconHierarchy } as const;
@@ -28,7 +28,7 @@ export function DisplaySwitch() {
             className={css.display}
             href={`/?${writeDisplay(params, one)}`}
             aria-current={one === display ? 'page' : undefined}
-            title={`${DISPLAY_WORDS[one]} (V for the next view)`}
+            title={`${DISPLAY_TEXTS[one]} (V for the next view)`}
             onClick={(event) => {
               if (event.ctrlKey || event.metaKey || event.shiftKey) return;
               event.preventDefault();
@@ -36,7 +36,7 @@ export function DisplaySwitch() {
             }}
           >
             <Icon size={16} aria-hidden />
-            <span>{DISPLAY_WORDS[one]}</span>
+            <span>{DISPLAY_TEXTS[one]}</span>
           </a>
         );
       })}

@@ -22,10 +22,10 @@ import { FormDraftNote, StageFields } from './stage-fields.tsx';
 export function EditStageForm({ stageId }: { stageId: StageId }) {
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   if (stage === undefined) return <p>This stage is not on the board any more.</p>;
-  return <Known stage={stage} />;
+  return <RowCaches stage={stage} />;
 }
 
-function Known({ stage }: { stage: StageView }) {
+function RowCaches({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const draft = useFormDraft(stage.id, () => stageFormOf(stage));
   const { form, set, isRestored } = draft;

@@ -16,7 +16,7 @@ export function EmptyBoard() {
     open(hasProject ? { kind: 'new-stage', projectId: null } : { kind: 'add-project', thenNewStage: true });
   return (
     <div className={css.doors}>
-      <Door
+      <ProxyEntry
         title={hasProject ? 'Your first stage' : 'Your first repository'}
         text={
           hasProject
@@ -27,20 +27,23 @@ export function EmptyBoard() {
         <Button onClick={begin} disabled={!useCanCommand()}>
           {hasProject ? 'Write the first stage' : 'Choose a repository'}
         </Button>
-      </Door>
-      <Door title="See the demo" text="A sample board on a scripted model: no account, no network, three minutes.">
+      </ProxyEntry>
+      <ProxyEntry
+        title="See the demo"
+        text="A sample board on a scripted model: no account, no network, three minutes."
+      >
         <CopyLine text="npm run demo" />
-      </Door>
-      <Door title="Check this machine">
+      </ProxyEntry>
+      <ProxyEntry title="Check this machine">
         <ThisMachine />
         <p>All checks, in a terminal:</p>
         <CopyLine text="npx callboard doctor" />
-      </Door>
+      </ProxyEntry>
     </div>
   );
 }
 
-function Door({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
+function ProxyEntry({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
   return (
     <section className={css.door}>
       <h2>{title}</h2>

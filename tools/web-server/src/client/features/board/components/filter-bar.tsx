@@ -28,7 +28,7 @@ function TextFilter() {
 }
 
 /** Drawn once for each key that is typed. */
-const TextField = memo(function TextField({ text, type, keep }: ReturnType<typeof useTypedFilter>) {
+const TextField = memo(function TextField({ text, type, save }: ReturnType<typeof useTypedFilter>) {
   return (
     <TextInput
       size="xs"
@@ -40,7 +40,7 @@ const TextField = memo(function TextField({ text, type, keep }: ReturnType<typeo
       rightSection={text !== '' && <CloseButton size={24} aria-label="Clear search" onClick={() => type('')} />}
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
-      onBlur={keep}
+      onBlur={save}
       onKeyDown={(event) => {
         if (event.key === 'Escape') type('');
       }}

@@ -4,7 +4,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
 import { useAgreeGitSettings } from '../api/use-board-commands.ts';
-import { kindWords } from '../model/git-setting-words.ts';
+import { kindLabel } from '../model/git-setting-words.ts';
 import formCss from './forms.module.css';
 import css from './git-settings-review.module.css';
 
@@ -29,7 +29,7 @@ export function GitSettingsReview({ project: { id, name, gitSettings } }: { proj
         {gitSettings.items.map(({ kind, name: key, value, file }) => (
           <li key={`${kind} ${key} ${value} ${file}`}>
             <div>
-              {kindWords[kind]}{' '}
+              {kindLabel[kind]}{' '}
               <span className={css.name}>
                 <Seen text={key} kind="code" />
               </span>

@@ -8,7 +8,7 @@ import { type CardData, useRowCard, useRowData } from '../api/use-card.ts';
 import { NODE_LINK } from '../api/use-graph-keys.ts';
 import { COLUMN_TITLES } from '../model/columns.ts';
 import { type GraphLayout, NODE, type PlacedEdge } from '../model/graph-layout.ts';
-import { relationsReader, relationWords } from '../model/stage-graph.ts';
+import { relationsReader, relationsText } from '../model/stage-graph.ts';
 import css from './graph.module.css';
 
 interface GraphCanvasProps {
@@ -63,7 +63,7 @@ const Node = memo(function Node({ stageId }: { stageId: StageId }) {
   const relations = useRowData(useMemo(() => relationsReader(stageId), [stageId]));
   if (card === undefined || relations === undefined) return null;
   const { stage, project } = card;
-  const { words, tone } = nodeWords(card, relations.waitsFor);
+  const { text, tone } = nodeText(card, relations.waitsFor);
   const link = { 'data-card': stage.id, [NODE_LINK]: stage.id };
   return (
     <a
@@ -80,26 +80,26 @@ const Node = memo(function Node({ stageId }: { stageId: StageId }) {
         <span className={css.title}>{stage.title}</span>
       </span>
       <span className={css.line}>
-        <span className={css.words}>{words}</span>
+        <span className={css.words}>{text}</span>
         <span className={css.id}>
           <StageIdText id={stage.id} />
         </span>
       </span>
       <span hidden id={`${stage.id}-relations`}>
-        {relationWords(relations)}
+        {relationsText(relations)}
       </span>
     </a>
   );
 });
 
 /** The column, or more where a few words say more. */
-function nodeWords({ stage, words }: CardData, waitsFor: readonly string[]): { words: string; tone: string } {
+function nodeText({ stage, text }: CardData, waitsFor: readonly string[]): { text: string; tone: string } {
   if (stage.column === 'backlog' && !stage.held && waitsFor.length > 0)
-    return { words: `waits for ${waitsFor.length === 1 ? waitsFor[0] : waitsFor.length}`, tone: 'plain' };
-  if (stage.column === 'backlog' && stage.held) return { words: 'On hold', tone: 'plain' };
-  if (stage.column === 'done') return { words: words.text, tone: words.tone };
-  const { tone } = words;
-  return { words: tone === 'fail' ? 'Failed' : COLUMN_TITLES[stage.column], tone };
+    return { text: `waits for ${waitsFor.length === 1 ? waitsFor[0] : waitsFor.length}`, tone: 'plain' };
+  if (stage.column === 'backlog' && stage.held) return { text: 'On hold', tone: 'plain' };
+  if (stage.column === 'done') return { text: text.text, tone: text.tone };
+  const { tone } = text;
+  return { text: tone === 'fail' ? 'Failed' : COLUMN_TITLES[stage.column], tone };
 }
 
 const selectDone = ({ stages }: BoardView): string[] =>

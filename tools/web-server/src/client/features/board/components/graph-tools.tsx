@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import type { GraphZoom } from '../api/use-graph-zoom.ts';
-import { relationsOf, relationWords } from '../model/stage-graph.ts';
+import { relationsOf, relationsText } from '../model/stage-graph.ts';
 import css from './graph.module.css';
 
 /** What the stage under the pointer, or with the focus, waits for and blocks. Its link says the same to a screen reader. */
@@ -12,7 +12,7 @@ export function Relation({ stageId }: { stageId: string | null }) {
   const select = useCallback(
     (view: BoardView) => {
       const stage = view.stages.find(({ id }) => id === stageId);
-      return stage === undefined ? null : { title: stage.title, words: relationWords(relationsOf(view, stage.id)) };
+      return stage === undefined ? null : { title: stage.title, text: relationsText(relationsOf(view, stage.id)) };
     },
     [stageId],
   );
@@ -23,7 +23,7 @@ export function Relation({ stageId }: { stageId: string | null }) {
         <span className={css.hint}>An arrow leads from a stage to what waits for it.</span>
       ) : (
         <>
-          <strong>{relation.title}</strong> {relation.words}
+          <strong>{relation.title}</strong> {relation.text}
         </>
       )}
     </p>

@@ -1,9 +1,9 @@
-import { isMidTurn, isOnHold, type StageId, type StagePatch, type StageView } from '@callboard/contract';
+import { isMidTurn, isPaused, type StageId, type StagePatch, type StageView } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { usePutHold } from '../../../data/holds.ts';
+import { usePutPause } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { startStage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
@@ -56,7 +56,7 @@ function Actions({ stages }: { stages: readonly StageView[] }) {
       >
         Start
       </Button>
-      <HoldPicked stages={stages.filter(({ completedAt }) => completedAt === null)} done={done} />
+      <PausePicked stages={stages.filter(({ completedAt }) => completedAt === null)} done={done} />
       <Menu>
         <Menu.Target>
           <Button size="xs" variant="default" disabled={off} rightSection={<IconChevronDown size={14} />}>
@@ -78,18 +78,18 @@ function Actions({ stages }: { stages: readonly StageView[] }) {
 }
 
 /** Holds those that are not on hold, or releases the others. */
-function HoldPicked({ stages, done }: { stages: readonly StageView[]; done: () => void }) {
-  const put = usePutHold('The selected stages', done);
+function PausePicked({ stages, done }: { stages: readonly StageView[]; done: () => void }) {
+  const put = usePutPause('The selected stages', done);
   const off = !useCanCommand() || put.isPending;
-  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
-  const onHold = stages.filter((stage) => isOnHold(stage, holds));
-  const others = stages.filter((stage) => !onHold.includes(stage));
+  const { data: pauses = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+  const paused = stages.filter((stage) => isPaused(stage, pauses));
+  const others = stages.filter((stage) => !paused.includes(stage));
   const running = stages.filter(({ session }) => session !== null && isMidTurn(session.state));
   const order = (some: readonly StageView[], held: boolean, interrupt = false) =>
     put.mutate({ scope: { stageIds: idsOf(some) }, held, ...(interrupt && { interrupt }) });
   return (
     <>
-      {(others.length > 0 || onHold.length === 0) && (
+      {(others.length > 0 || paused.length === 0) && (
         <Button
           size="xs"
           variant="default"
@@ -112,14 +112,14 @@ function HoldPicked({ stages, done }: { stages: readonly StageView[]; done: () =
           Hold and interrupt
         </Button>
       )}
-      {onHold.length > 0 && (
+      {paused.length > 0 && (
         <Button
           size="xs"
           variant="default"
           title={others.length > 0 ? undefined : 'Release (H)'}
           disabled={off}
           loading={put.isPending && !put.variables.held}
-          onClick={() => order(onHold, false)}
+          onClick={() => order(paused, false)}
         >
           Release
         </Button>

@@ -2,7 +2,7 @@ import type { Project } from '@callboard/contract';
 import { IconFlag, IconListNumbers } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { FINISH_OPTIONS, FINISH_ORDER, FINISH_WORDS, finishOfStage, projectFinish } from '../../../lib/finish-words.ts';
+import { FINISH_OPTIONS, FINISH_ORDER, FINISH_TEXTS, finishOfStage, projectFinish } from '../../../lib/finish-words.ts';
 import { phaseOf } from '../../../lib/phase-form.ts';
 import { choosePipeline, chosenPipeline, needsAgreement, OWN_PHASES, pipelinesIn } from '../model/pipeline-choice.ts';
 import { type StageFormControl, wayOf } from '../model/stage-form.ts';
@@ -46,7 +46,7 @@ export function FinishChip({ form, set }: StageFormControl) {
     <SelectChip
       label="At the end"
       icon={<IconFlag size={14} aria-hidden />}
-      options={[{ value: '', label: `${FINISH_WORDS[way]}, ${origin}` }, ...FINISH_OPTIONS]}
+      options={[{ value: '', label: `${FINISH_TEXTS[way]}, ${origin}` }, ...FINISH_OPTIONS]}
       value={form.finish}
       isSet={form.finish !== ''}
       choose={(finish) => set({ finish })}
@@ -62,10 +62,10 @@ export function FinishNote({ form }: Pick<StageFormControl, 'form'>) {
   const chosen = chosenPipeline(pipelinesIn(project), form);
   const chosenBy =
     chosen !== null && form.finish === chosen.finish ? `as the pipeline “${chosen.name}” says` : 'set for this stage';
-  const words = finishOfStage({ finish: wayOf(form), pipeline: form.phases.map(phaseOf) }, project, chosenBy);
+  const text = finishOfStage({ finish: wayOf(form), pipeline: form.phases.map(phaseOf) }, project, chosenBy);
   return (
     <p className={css.about}>
-      At the end: {words}. {FINISH_ORDER}
+      At the end: {text}. {FINISH_ORDER}
     </p>
   );
 }

@@ -3,7 +3,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronRight, IconPlus } from '@tabler/icons-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { FINISH_OPTIONS, FINISH_ORDER } from '../../../lib/finish-words.ts';
-import { gateWords } from '../../../lib/gate-words.ts';
+import { gateText } from '../../../lib/gate-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { PhasesEditor } from '../../../ui/phases-editor.tsx';
@@ -210,7 +210,7 @@ function Given({ pipelines, open, setOpen, copy }: GivenProps) {
               <p className={own.prompt}>{prompt}</p>
               <p className={css.about}>
                 {conversation === 'fresh' && 'A new conversation. '}
-                {gateWords(gate, index === pipeline.phases.length - 1)}
+                {gateText(gate, index === pipeline.phases.length - 1)}
                 {typeof gate === 'object' && (
                   <>
                     {' '}

@@ -54,7 +54,7 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
     visit(new Set([...visited, value]));
     show(value);
   };
-  const keptTab = (value: string) => ({ value, keepMounted: visited.has(value) });
+  const savedTab = (value: string) => ({ value, keepMounted: visited.has(value) });
   return (
     <Tabs value={current} onChange={open} keepMounted={false} keepMountedMode="display-none">
       <Tabs.List mb="lg">
@@ -65,18 +65,18 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      <Tabs.Panel {...keptTab('settings')}>
+      <Tabs.Panel {...savedTab('settings')}>
         <ProjectBudget projectId={projectId} />
         <SettingsForm project={project} />
       </Tabs.Panel>
-      <Tabs.Panel {...keptTab('worktrees')}>
+      <Tabs.Panel {...savedTab('worktrees')}>
         <WorkspaceSettingsForm project={project} />
         <ProjectWorktrees projectId={projectId} />
       </Tabs.Panel>
-      <Tabs.Panel {...keptTab('pipelines')}>
+      <Tabs.Panel {...savedTab('pipelines')}>
         <PipelinesForm project={project} />
       </Tabs.Panel>
-      <Tabs.Panel {...keptTab('files')}>
+      <Tabs.Panel {...savedTab('files')}>
         <div className={css.form}>
           <ExportForm projectId={projectId} />
           <ImportForm projectId={projectId} />

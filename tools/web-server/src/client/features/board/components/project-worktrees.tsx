@@ -3,12 +3,12 @@ import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { describeError } from '../../../lib/error-steps.ts';
-import { count, sizeWords } from '../../../lib/format.ts';
-import { workWords } from '../../../lib/removal-words.ts';
+import { count, formatSize } from '../../../lib/format.ts';
+import { workText } from '../../../lib/removal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { BuildFoldersChoice, KeptFiles } from '../../../ui/kept-files.tsx';
+import { BuildFoldersChoice, SavedFiles } from '../../../ui/kept-files.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { cleanUpQuery, useCleanWorktrees, worktreesQuery } from '../api/use-worktrees.ts';
 import css from './project-worktrees.module.css';
@@ -53,7 +53,7 @@ function Sum({ worktrees, isMeasuring }: { worktrees: readonly ProjectWorktree[]
   return (
     <span className={css.facts} role="status">
       {count(worktrees.length, 'worktree')}
-      {worktrees.length > 0 && `, ${sizeWords(bytes)}`}
+      {worktrees.length > 0 && `, ${formatSize(bytes)}`}
       {isMeasuring && ' so far, measuring...'}
       {!isMeasuring && oldest !== undefined && (
         <>
@@ -73,7 +73,7 @@ function Row({ worktree, clean }: { worktree: ProjectWorktree; clean: () => void
         <code className={css.path}>{path}</code>
         {stays !== null && <div className={css.facts}>{stays}</div>}
       </div>
-      <span className={css.size}>{bytes === null ? '...' : sizeWords(bytes)}</span>
+      <span className={css.size}>{bytes === null ? '...' : formatSize(bytes)}</span>
       <Button
         variant="default"
         size="compact-sm"
@@ -138,15 +138,15 @@ function Plan({ plan, choice, setChoice }: PlanProps) {
         The folder <code className={css.path}>{path}</code> is removed.{' '}
         {work === null
           ? 'All its work is merged.'
-          : `Its work that is not merged (${workWords(work)}) goes to the trash, and can be restored for 30 days.`}
+          : `Its work that is not merged (${workText(work)}) goes to the trash, and can be restored for 30 days.`}
       </p>
       {fileCount > 0 && (
         <div>
           <p>
             {count(fileCount, 'item')} that git does not keep {fileCount === 1 ? 'goes' : 'go'} to the trash (
-            {sizeWords(bytes)}):
+            {formatSize(bytes)}):
           </p>
-          <KeptFiles files={files} more={fileCount - files.length} label="Moved to the trash" />
+          <SavedFiles files={files} more={fileCount - files.length} label="Moved to the trash" />
         </div>
       )}
       <BuildFoldersChoice folders={buildFolders} choice={choice} setChoice={setChoice} />

@@ -16,7 +16,7 @@ export function PromptFiles({ stageId, files }: { stageId: StageId | null; files
         <FileList>
           {stageId !== null &&
             kept.map((file) => (
-              <KeptFile key={file.fileId} stageId={stageId} file={file} remove={() => remove(file.fileId)} />
+              <SavedFile key={file.fileId} stageId={stageId} file={file} remove={() => remove(file.fileId)} />
             ))}
           {added.map(({ fileId, size, content }) => (
             <AttachedFile key={fileId} file={{ ...content, size }} content={content} remove={() => remove(fileId)} />
@@ -27,13 +27,13 @@ export function PromptFiles({ stageId, files }: { stageId: StageId | null; files
   );
 }
 
-interface KeptFileProps {
+interface SavedFileProps {
   stageId: StageId;
   file: AttachedFileInfo;
   remove: () => void;
 }
 
-function KeptFile({ stageId, file, remove }: KeptFileProps) {
+function SavedFile({ stageId, file, remove }: SavedFileProps) {
   const { data: content = null } = useQuery({ ...attachmentQuery(stageId, file.fileId), enabled: isImage(file) });
   return <AttachedFile file={file} content={content} remove={remove} />;
 }

@@ -2,21 +2,21 @@ import { awaitsTasks, type StageView } from '@callboard/contract';
 import { useEffect, useState } from 'react';
 import { checkResult } from '../../../lib/check-words.ts';
 import { count } from '../../../lib/format.ts';
-import { lastReview, reviewProblem, reviewWords } from '../../../lib/review-words.ts';
+import { lastReview, reviewProblem, reviewText } from '../../../lib/review-words.ts';
 import { useSessionNow } from '../../../stream/stream-context.tsx';
 import { KindIcon } from '../../../ui/kind-icon.tsx';
 import { PullRequestLine } from '../../../ui/pull-request-line.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import type { CardData } from '../api/use-card.ts';
-import { backgroundWords } from '../model/card-words.ts';
-import { nowWords } from '../model/now-words.ts';
+import { backgroundText } from '../model/card-words.ts';
+import { activityText } from '../model/now-words.ts';
 import css from './row.module.css';
 
 /** The line below a title: what the stage does now, asks, waits for or has made. */
-export function RowLine({ card: { stage, words } }: { card: CardData }) {
+export function RowLine({ card: { stage, text } }: { card: CardData }) {
   const stalled = stage.session?.stalledSince ?? null;
-  if (stage.column === 'running') return <NowLine stage={stage} otherwise={words.text} />;
+  if (stage.column === 'running') return <NowLine stage={stage} otherwise={text.text} />;
   if (stage.column === 'review' && stage.pullRequest !== null)
     return (
       <span className={css.words}>
@@ -25,7 +25,7 @@ export function RowLine({ card: { stage, words } }: { card: CardData }) {
     );
   if (stage.column === 'review' && (stage.session?.changes?.files ?? 0) > 0) return <Changes stage={stage} />;
   const isAsked = stage.session !== null && awaitsTasks(stage.session); // about its background commands
-  if (stalled !== null && !isAsked && words.asked === undefined && stage.session?.alarm === null)
+  if (stalled !== null && !isAsked && text.asked === undefined && stage.session?.alarm === null)
     return (
       <span className={css.words} data-tone="needs">
         silent for <TimeSince at={stalled} />
@@ -34,17 +34,17 @@ export function RowLine({ card: { stage, words } }: { card: CardData }) {
   return (
     <span
       className={css.words}
-      data-tone={words.tone}
-      data-code={words.isCode === true}
-      data-line={words.path !== undefined}
-      title={words.text === '' ? undefined : words.text}
+      data-tone={text.tone}
+      data-code={text.isCode === true}
+      data-line={text.path !== undefined}
+      title={text.text === '' ? undefined : text.text}
     >
-      {words.asked !== undefined && (
+      {text.asked !== undefined && (
         <span className={css.kind}>
-          <KindIcon kind={words.asked.kind} toolName={words.asked.toolName} size={14} />
+          <KindIcon kind={text.asked.kind} toolName={text.asked.toolName} size={14} />
         </span>
       )}
-      <TextWithPath text={words.text} path={words.path} isLine={words.path !== undefined} />
+      <TextWithPath text={text.text} path={text.path} isLine={text.path !== undefined} />
     </span>
   );
 }
@@ -53,7 +53,7 @@ export function RowLine({ card: { stage, words } }: { card: CardData }) {
 function NowLine({ stage: { session }, otherwise }: { stage: StageView; otherwise: string }) {
   const now = useSessionNow(session);
   if (now === null) return <span className={css.words}>{otherwise}</span>;
-  const { kind, text, path, isCode, since } = nowWords(now);
+  const { kind, text, path, isCode, since } = activityText(now);
   return (
     <span className={css.now} data-kind={kind}>
       <span className={css.words} data-code={isCode} title={text}>
@@ -75,11 +75,11 @@ function Clock({ since }: { since: string }) {
   }, []);
   const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1_000));
   const minutes = Math.floor(seconds / 60);
-  const words =
+  const text =
     minutes < 60
       ? `${minutes}:${String(seconds % 60).padStart(2, '0')}`
       : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`;
-  return <span className={css.clock}>{words}</span>;
+  return <span className={css.clock}>{text}</span>;
 }
 
 /** The worktree's changes at the end of the last turn. */
@@ -87,20 +87,20 @@ function Changes({ stage }: { stage: StageView }) {
   const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
   const checks = checkResult(stage);
   const review = lastReview(stage);
-  const said = [checks, review === null ? '' : reviewWords(review), backgroundWords(stage)];
-  const told = said.filter((words) => words !== '');
-  const words = `${[...told, ''].join(', ')}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
+  const said = [checks, review === null ? '' : reviewText(review), backgroundText(stage)];
+  const reported = said.filter((text) => text !== '');
+  const text = `${[...reported, ''].join(', ')}${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
   return (
-    <span className={css.words} data-code="true" role="img" aria-label={words} title={words}>
+    <span className={css.words} data-code="true" role="img" aria-label={text} title={text}>
       +{additions}
       {deletions > 0 && ` −${deletions}`} <span className={css.files}>{count(files, 'file')}</span>
-      {told.length > 0 && (
+      {reported.length > 0 && (
         <span
           className={css.files}
           data-tone={review !== null && reviewProblem(review.state) !== null ? 'fail' : undefined}
         >
           {' '}
-          {told.join(', ')}
+          {reported.join(', ')}
         </span>
       )}
     </span>

@@ -1,19 +1,19 @@
 import { isMidTurn, type SessionSummary, type StageView } from '@callboard/contract';
 import { IconBan, IconInfoCircle, IconMessages, IconPlayerPause } from '@tabler/icons-react';
-import { useStagePlace } from '../../../data/machines.ts';
+import { useStagePosition } from '../../../data/machines.ts';
 import { useTrustDialog } from '../../../data/trust-query.ts';
-import { gapSentences, gapsWords } from '../../../lib/cli-gap-words.ts';
+import { gapSentences, gapsText } from '../../../lib/cli-gap-words.ts';
 import { cost, count } from '../../../lib/format.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { MachineMark } from '../../../ui/machine-mark.tsx';
 import type { CardData } from '../api/use-card.ts';
-import type { PhaseWords } from '../model/card-words.ts';
+import type { PhaseText } from '../model/card-words.ts';
 import css from './row.module.css';
 
 /** A started stage is on hold, and its line does not say so. */
-export function OnHoldMark({ card: { stage, onHold, words } }: { card: CardData }) {
-  if (!onHold || stage.session === null || stage.completedAt !== null || words.text.startsWith('On hold')) return null;
+export function PausedMark({ card: { stage, paused, text } }: { card: CardData }) {
+  if (!paused || stage.session === null || stage.completedAt !== null || text.text.startsWith('On hold')) return null;
   const label = isMidTurn(stage.session.state) ? 'On hold when this turn has ended' : 'On hold';
   return (
     <span className={css.mark} role="img" aria-label={label} title={label}>
@@ -24,23 +24,23 @@ export function OnHoldMark({ card: { stage, onHold, words } }: { card: CardData 
 
 /** Where the stage runs, if there is more than one machine. */
 export function MachineOfRow({ stage }: { stage: StageView }) {
-  const place = useStagePlace(stage);
+  const place = useStagePosition(stage);
   if (place === null || stage.completedAt !== null) return null;
   return <MachineMark {...place} className={css.machine} />;
 }
 
 /** The number of the stage's open requests. */
 export function OpenRequests({ count: open }: { count: number }) {
-  const words = count(open, 'open request', 'open requests');
+  const text = count(open, 'open request', 'open requests');
   return (
-    <span className={css.badge} role="img" aria-label={words} title={words}>
+    <span className={css.badge} role="img" aria-label={text} title={text}>
       {open}
     </span>
   );
 }
 
 /** The phases as dots: past ones and the current one are filled. */
-export function PhaseDots({ phase: { label, index, total } }: { phase: PhaseWords }) {
+export function PhaseDots({ phase: { label, index, total } }: { phase: PhaseText }) {
   return (
     <span className={css.phases} role="img" aria-label={label} title={label}>
       {Array.from({ length: total }, (_, phase) => (
@@ -53,9 +53,9 @@ export function PhaseDots({ phase: { label, index, total } }: { phase: PhaseWord
 
 export function Queued({ session: { queued, queueHeld } }: { session: SessionSummary }) {
   if (queued === 0) return null;
-  const words = `${count(queued, 'message')} queued${queueHeld ? ', paused' : ''}`;
+  const text = `${count(queued, 'message')} queued${queueHeld ? ', paused' : ''}`;
   return (
-    <span className={css.mark} role="img" aria-label={words} title={words}>
+    <span className={css.mark} role="img" aria-label={text} title={text}>
       <IconMessages size={13} aria-hidden /> {queued}
     </span>
   );
@@ -99,9 +99,9 @@ export function SessionMarks({ stage: { session, completedAt } }: { stage: Stage
 
 /** How many calls Claude Code denied on its own. */
 function Denials({ count: denials }: { count: number }) {
-  const words = `${count(denials, 'tool call')} denied by Claude Code`;
+  const text = `${count(denials, 'tool call')} denied by Claude Code`;
   return (
-    <span className={css.mark} role="img" aria-label={words} title={words}>
+    <span className={css.mark} role="img" aria-label={text} title={text}>
       <IconBan size={13} aria-hidden /> {denials}
     </span>
   );
@@ -109,9 +109,9 @@ function Denials({ count: denials }: { count: number }) {
 
 /** What Callboard relies on and the session's Claude Code release lacks. */
 function Gaps({ session }: { session: SessionSummary }) {
-  const words = gapsWords(session);
-  if (words === null) return null;
-  const label = `${words}: ${gapSentences(session).join(' ')}`;
+  const text = gapsText(session);
+  if (text === null) return null;
+  const label = `${text}: ${gapSentences(session).join(' ')}`;
   return (
     <span className={css.mark} role="img" aria-label={label} title={label}>
       <IconInfoCircle size={13} aria-hidden />

@@ -5,10 +5,10 @@ import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost } from '../../../lib/format.ts';
-import { limitWaitWords } from '../../../lib/limit-words.ts';
+import { limitWaitText } from '../../../lib/limit-words.ts';
 import { phaseNow } from '../../../lib/needs-you-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
-import { PHASE_FINISHED, reasonWords, type StateWords, stateWords } from '../../../lib/state-words.ts';
+import { PHASE_FINISHED, reasonText, type StateLabel, stateLabel } from '../../../lib/state-words.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
@@ -98,7 +98,7 @@ function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
 function Row({ stage }: { stage: SessionStage }) {
   const { session } = stage;
   const card = useCard(stage.id);
-  const state = stateWords(stage, card?.pending ?? 0, card?.unsettled ?? 0, card?.onHold);
+  const state = stateLabel(stage, card?.pending ?? 0, card?.unsettled ?? 0, card?.paused);
   const { costUsd } = usageOf(session);
   return (
     <tr data-needs={state.tone === 'needs'}>
@@ -117,7 +117,7 @@ function Row({ stage }: { stage: SessionStage }) {
       <td className={css.does}>
         <div className={css.doing}>
           <span className={css.state} data-tone={state.tone}>
-            {state.words}
+            {state.text}
           </span>
           {card !== undefined && <Detail card={card} state={state} />}
         </div>
@@ -135,10 +135,10 @@ function Row({ stage }: { stage: SessionStage }) {
 }
 
 /** The reason for the state, or what the session does now; nothing that repeats the state. */
-function Detail({ card, state }: { card: CardData; state: StateWords }) {
-  if (state.tone === 'fail') return <span className={css.reason}>{reasonWords(card.stage)}</span>;
-  if (state.words === PHASE_FINISHED) return <span className={css.reason}>{phaseNow(card.stage)}</span>;
-  if (limitWaitWords(card.stage) === state.words) return null;
-  if (card.words.text.toLowerCase() === state.words.toLowerCase()) return null;
+function Detail({ card, state }: { card: CardData; state: StateLabel }) {
+  if (state.tone === 'fail') return <span className={css.reason}>{reasonText(card.stage)}</span>;
+  if (state.text === PHASE_FINISHED) return <span className={css.reason}>{phaseNow(card.stage)}</span>;
+  if (limitWaitText(card.stage) === state.text) return null;
+  if (card.text.text.toLowerCase() === state.text.toLowerCase()) return null;
   return <RowLine card={card} />;
 }

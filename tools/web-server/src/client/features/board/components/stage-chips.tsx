@@ -16,7 +16,7 @@ import { branchesQuery } from '../../../data/branches-query.ts';
 import { boardQuery, useCapabilities } from '../../../data/queries.ts';
 import { effortOptions, modelOptions } from '../../../lib/model-options.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
-import { PRIORITIES, priorityWord } from '../../../lib/priority-words.ts';
+import { PRIORITIES, priorityLabel } from '../../../lib/priority-words.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { type StageFormControl, stageDefaultsOf } from '../model/stage-form.ts';
@@ -54,7 +54,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
             isSet={form.base !== '' || form.branch !== ''}
             isWrong={errors.base !== undefined || errors.branch !== undefined}
           >
-            <BranchWords {...part} />
+            <BranchText {...part} />
           </PanelChip>
         )}
         {isOpen && <ClaudeChips {...part} />}
@@ -97,7 +97,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
   );
 }
 
-function BranchWords({ form: { projectId, base, branch } }: StageFormControl) {
+function BranchText({ form: { projectId, base, branch } }: StageFormControl) {
   const project = ProjectId.safeParse(projectId);
   const { data } = useQuery(branchesQuery(project.data));
   const from = base === '' ? (data?.current ?? '') : base;
@@ -221,7 +221,7 @@ function PriorityChip({ form, set }: StageFormControl) {
   const priority = Number(form.priority);
   const options = PRIORITIES.map(({ value, word }) => ({ value: String(value), label: word }));
   const isAmong = options.some(({ value }) => value === form.priority);
-  const own = { value: form.priority, label: `${priorityWord(priority)} (${form.priority})` };
+  const own = { value: form.priority, label: `${priorityLabel(priority)} (${form.priority})` };
   return (
     <SelectChip
       label="Priority"

@@ -19,11 +19,11 @@ import { Relation, ZoomButtons } from './graph-tools.tsx';
 
 /** The board as a graph: what has to be done first stands to the left. A table beneath says the same. */
 export default function StageGraphView() {
-  const { filter, keep } = useBoardFilter();
+  const { filter, save } = useBoardFilter();
   const rows = useBoardRows();
   const onClick = useRowLinks();
   // Structural sharing keeps the graph the same object until a stage, a dependency or the filter changes.
-  const select = useCallback((view: BoardView): StageGraph => graphOf(view, keep), [keep]);
+  const select = useCallback((view: BoardView): StageGraph => graphOf(view, save), [save]);
   const { data: graph } = useQuery({ ...boardQuery, select });
   if (graph === undefined) return null;
   if (graph.stageIds.length === 0)
@@ -55,7 +55,7 @@ function Graph({ graph }: { graph: StageGraph }) {
   const zoom = useGraphZoom(box, layout);
   const pan = usePan(box);
   useGraphKeys(layout, order, zoom);
-  const look = (target: EventTarget) =>
+  const check = (target: EventTarget) =>
     setShown(target instanceof Element ? (target.closest<HTMLElement>('[data-node]')?.dataset.node ?? null) : null);
   return (
     <div className={css.graph}>
@@ -67,9 +67,9 @@ function Graph({ graph }: { graph: StageGraph }) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
         tabIndex={0}
         {...pan}
-        onPointerOver={({ target }) => look(target)}
+        onPointerOver={({ target }) => check(target)}
         onPointerLeave={() => setShown(null)}
-        onFocus={({ target }) => look(target)}
+        onFocus={({ target }) => check(target)}
         onBlur={() => setShown(null)}
       >
         {layout !== null && <GraphCanvas stageIds={order} layout={layout} scale={zoom.scale} shown={shown} />}

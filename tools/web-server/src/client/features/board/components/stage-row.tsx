@@ -19,8 +19,8 @@ import {
   Figures,
   LeftOut,
   MachineOfRow,
-  OnHoldMark,
   OpenRequests,
+  PausedMark,
   PhaseDots,
   Queued,
   SessionMarks,
@@ -66,8 +66,8 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
       className={css.row}
       data-column={stage.column}
       data-picked={isPicked}
-      data-whole={card.words.isWhole}
-      data-words={card.words.text === '' ? undefined : true}
+      data-whole={card.text.isWhole}
+      data-words={card.text.text === '' ? undefined : true}
       data-figures={stage.session !== null && pending === 0 ? true : undefined}
       aria-labelledby={`${id}title`}
       aria-busy={sending !== undefined}
@@ -120,7 +120,7 @@ function TopMarks({ card }: { card: CardData }) {
       <PriorityMark priority={stage.priority} />
       {phase !== null && <PhaseDots phase={phase} />}
       {(pending > 1 || (pending === 1 && stage.column !== 'needs-you')) && <OpenRequests count={pending} />}
-      <OnHoldMark card={card} />
+      <PausedMark card={card} />
       {session !== null && <Queued session={session} />}
       <span className={css.time} data-needs={needsSince !== null}>
         {needsSince !== null && <span className="visually-hidden">waits for you since </span>}
@@ -177,13 +177,13 @@ function useSlide(stageId: StageId, column: Column | undefined, root: RefObject<
   useLayoutEffect(() => {
     const row = root.current;
     if (row === null || column === undefined) return;
-    const from = useBoardUi.getState().takePlace(stageId);
+    const from = useBoardUi.getState().occupy(stageId);
     if (from !== null) slideFrom(row, from);
     return () => {
       const view = cache.getQueryData(boardQuery.queryKey);
       const now = view?.stages.find(({ id }) => id === stageId)?.column;
       // A row that is scrolled out of sight is in its column still.
-      if (now !== undefined && now !== column) useBoardUi.getState().leavePlace(stageId, row.getBoundingClientRect());
+      if (now !== undefined && now !== column) useBoardUi.getState().vacate(stageId, row.getBoundingClientRect());
     };
   }, [stageId, column, root, cache]);
 }

@@ -30,7 +30,7 @@ export function WatchedFolders({ projectId }: { projectId: ProjectId }) {
           <Button size="compact-sm" variant="default" disabled={!canCommand} onClick={() => stop(path)}>
             Stop watching {path}
           </Button>
-          <News found={project?.stageFolders.find((one) => one.path === path)} />
+          <Updates found={project?.stageFolders.find((one) => one.path === path)} />
         </div>
       ))}
       {edit.isError && <ErrorNote lead="It is still watched." error={edit.error} />}
@@ -38,7 +38,7 @@ export function WatchedFolders({ projectId }: { projectId: ProjectId }) {
   );
 }
 
-function News({ found }: { found: StageFolder | undefined }) {
+function Updates({ found }: { found: StageFolder | undefined }) {
   if (found === undefined) return <span className={css.about}>Reading...</span>;
   const { problems, removed, kept, at } = found;
   return (

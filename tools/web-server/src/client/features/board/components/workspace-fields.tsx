@@ -110,7 +110,7 @@ interface FieldsProps {
 }
 
 /** What a field says below its label, and whether it can be changed. */
-const told = (isDecided: boolean, description: string) => ({
+const reported = (isDecided: boolean, description: string) => ({
   disabled: isDecided,
   description: isDecided ? SAID : description,
 });
@@ -121,14 +121,14 @@ function CommandFields({ form, set, errors, decided }: FieldsProps) {
       <div className={css.row}>
         <TextInput
           label="Set-up command"
-          {...told(decided.has('setup'), 'Before Claude starts, such as npm ci.')}
+          {...reported(decided.has('setup'), 'Before Claude starts, such as npm ci.')}
           value={form.setup}
           onChange={(event) => set({ setup: event.currentTarget.value })}
           styles={CODE}
         />
         <TextInput
           label="Set-up time limit, in minutes"
-          {...told(decided.has('setup'), 'Without one, 20 minutes.')}
+          {...reported(decided.has('setup'), 'Without one, 20 minutes.')}
           inputMode="numeric"
           value={form.setupMinutes}
           error={errors.setupMinutes}
@@ -137,7 +137,10 @@ function CommandFields({ form, set, errors, decided }: FieldsProps) {
       </div>
       <TextInput
         label="Clean-up command"
-        {...told(decided.has('cleanup'), 'Runs in the worktree when its stage is done, such as docker compose down.')}
+        {...reported(
+          decided.has('cleanup'),
+          'Runs in the worktree when its stage is done, such as docker compose down.',
+        )}
         value={form.cleanup}
         onChange={(event) => set({ cleanup: event.currentTarget.value })}
         styles={CODE}
@@ -151,7 +154,7 @@ function ServerFields({ form, set, errors, decided }: FieldsProps) {
     <div className={css.row}>
       <Textarea
         label="Dev servers"
-        {...told(decided.has('devServers'), 'One per line, such as web: npm run dev. Its port is in PORT.')}
+        {...reported(decided.has('devServers'), 'One per line, such as web: npm run dev. Its port is in PORT.')}
         autosize
         minRows={2}
         maxRows={8}
@@ -162,7 +165,7 @@ function ServerFields({ form, set, errors, decided }: FieldsProps) {
       />
       <Textarea
         label="Caches"
-        {...told(decided.has('caches'), 'Writable folders in your home, such as ~/.gradle.')}
+        {...reported(decided.has('caches'), 'Writable folders in your home, such as ~/.gradle.')}
         autosize
         minRows={2}
         maxRows={8}
@@ -181,7 +184,7 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
     <>
       <TextInput
         label="New stages begin at"
-        {...told(decided.has('base'), 'A branch, tag or commit. Empty: where the main checkout is.')}
+        {...reported(decided.has('base'), 'A branch, tag or commit. Empty: where the main checkout is.')}
         value={form.base}
         error={errors.base}
         onChange={(event) => set({ base: event.currentTarget.value })}
@@ -189,7 +192,7 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
       />
       <Checkbox
         label="Fetch first"
-        {...told(
+        {...reported(
           decided.has('fetch'),
           'Stages then begin at what the remote has. Without a connection they wait for you.',
         )}
@@ -199,13 +202,13 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
       <div className={css.row}>
         <TextInput
           label="Model of new stages"
-          {...told(isSaid, 'Empty: the default of Claude Code.')}
+          {...reported(isSaid, 'Empty: the default of Claude Code.')}
           value={form.model}
           onChange={(event) => set({ model: event.currentTarget.value })}
         />
         <Select
           label="Effort of new stages"
-          {...told(isSaid, 'How much Claude thinks.')}
+          {...reported(isSaid, 'How much Claude thinks.')}
           data={effortOptions(null, null, form.effort === '' ? null : form.effort).concat(
             form.effort === '' ? [] : [{ value: '', label: 'Default effort' }],
           )}

@@ -19,7 +19,7 @@ export type BoardForm =
 const MOVE_MS = 1_000;
 
 /** Where a row stood on the screen. */
-type Place = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
+type Location = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
 
 /** What only this browser knows of the board. */
 interface BoardUi {
@@ -35,7 +35,7 @@ interface BoardUi {
   /** The card that left its column while its link had the focus: it was dropped, or moved on its own. */
   focusLeft: { stageId: StageId; at: number } | null;
   /** The rows that have just left their columns, and where they stood: they slide from there. */
-  left: Readonly<Record<string, { from: Place; at: number }>>;
+  left: Readonly<Record<string, { from: Location; at: number }>>;
   /** The row that a person moved to with a key and that has the focus. */
   inHand: StageId | null;
   /** The row that is to get the focus once it is drawn. */
@@ -49,13 +49,13 @@ interface BoardUi {
   setPhoneColumn(column: Column): void;
   toggleFold(column: Column): void;
   foldLane(name: string, isFolded: boolean): void;
-  setSending(stageId: StageId, words: string | null): void;
+  setSending(stageId: StageId, text: string | null): void;
   leaveFocused(stageId: StageId): void;
   /** Returns whether the card that appears had the focus in its column just now. It answers true once. */
   takeFocus(stageId: StageId): boolean;
-  leavePlace(stageId: StageId, from: Place): void;
+  vacate(stageId: StageId, from: Location): void;
   /** Returns where the row that appears stood just now; null if it is new or did not move. It answers once. */
-  takePlace(stageId: StageId): Place | null;
+  occupy(stageId: StageId): Location | null;
   takeInHand(stageId: StageId): void;
   /** The row has lost the focus. */
   putDown(stageId: StageId): void;
@@ -98,9 +98,9 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
       writeStored(LANES, lanes);
       return { lanes };
     }),
-  setSending: (stageId, words) =>
+  setSending: (stageId, text) =>
     set(({ sending: { [stageId]: _, ...rest } }) => ({
-      sending: words === null ? rest : { ...rest, [stageId]: words },
+      sending: text === null ? rest : { ...rest, [stageId]: text },
     })),
   leaveFocused: (stageId) => set({ focusLeft: { stageId, at: performance.now() } }),
   takeFocus(stageId) {
@@ -109,8 +109,8 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
     set({ focusLeft: null });
     return true;
   },
-  leavePlace: (stageId, from) => set(({ left }) => ({ left: { ...left, [stageId]: { from, at: performance.now() } } })),
-  takePlace(stageId) {
+  vacate: (stageId, from) => set(({ left }) => ({ left: { ...left, [stageId]: { from, at: performance.now() } } })),
+  occupy(stageId) {
     const { [stageId]: place, ...left } = get().left;
     if (place === undefined) return null;
     set({ left });

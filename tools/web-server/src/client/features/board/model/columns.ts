@@ -33,8 +33,8 @@ export const COLUMNS: readonly Column[] = ['backlog', 'ready', 'running', 'needs
 /** The order on a phone, which shows one at a time: what needs a person comes first. */
 export const PHONE_COLUMNS: readonly Column[] = ['needs-you', 'running', 'review', 'ready', 'backlog', 'done'];
 
-type Keep = (stage: StageView) => boolean;
-const keepAll: Keep = () => true;
+type Save = (stage: StageView) => boolean;
+const saveAll: Save = () => true;
 
 /** All columns in display order, made once for each view: every column and key asks for it. */
 const sortedColumns = memoizeByObject((view: BoardView): ReadonlyMap<Column, readonly StageView[]> => {
@@ -57,8 +57,8 @@ const sortedColumns = memoizeByObject((view: BoardView): ReadonlyMap<Column, rea
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The stages of a column, in display order. */
-export const columnStages = (view: BoardView, column: Column, keep: Keep = keepAll): StageId[] =>
-  (sortedColumns(view).get(column) ?? []).filter(keep).map(({ id }) => id);
+export const columnStages = (view: BoardView, column: Column, save: Save = saveAll): StageId[] =>
+  (sortedColumns(view).get(column) ?? []).filter(save).map(({ id }) => id);
 
 /** When each stage's oldest open request was made. */
 function firstAsked({ pending }: Pick<BoardView, 'pending'>): ReadonlyMap<string, string> {
@@ -70,13 +70,13 @@ function firstAsked({ pending }: Pick<BoardView, 'pending'>): ReadonlyMap<string
   return first;
 }
 
-export const columnCounts = (view: BoardView, keep: Keep = keepAll): Record<Column, number> => {
+export const columnCounts = (view: BoardView, save: Save = saveAll): Record<Column, number> => {
   const counts = { backlog: 0, ready: 0, running: 0, 'needs-you': 0, review: 0, done: 0 };
-  for (const stage of view.stages) if (keep(stage)) counts[stage.column] += 1;
-  counts['needs-you'] += countElsewhere(view, keep);
+  for (const stage of view.stages) if (save(stage)) counts[stage.column] += 1;
+  counts['needs-you'] += countElsewhere(view, save);
   return counts;
 };
 
 /** How many stages need a person while their card is in another column. They count in Needs you, and are in the inbox. */
-export const countElsewhere = (view: BoardView, keep: Keep = keepAll): number =>
-  stagesNeedingYou(view).filter((stage) => stage.column !== 'needs-you' && keep(stage)).length;
+export const countElsewhere = (view: BoardView, save: Save = saveAll): number =>
+  stagesNeedingYou(view).filter((stage) => stage.column !== 'needs-you' && save(stage)).length;

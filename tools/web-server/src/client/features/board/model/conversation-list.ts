@@ -1,22 +1,22 @@
 import type { Conversation, ConversationFolder } from '@callboard/contract';
 
-const LONGEST = 80;
+const MAX_LENGTH = 80;
 
 /** What a conversation is called: its name, or the beginning of its first line. */
 export function conversationTitle({ name, firstWords }: Pick<Conversation, 'name' | 'firstWords'>): string {
   const [line = ''] = (name ?? firstWords).trim().split('\n');
-  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 3).trimEnd()}...`;
+  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 3).trimEnd()}...`;
 }
 
 /** The conversations in which each word occurs. */
 export function findConversations(all: readonly Conversation[], text: string): readonly Conversation[] {
-  const words = text
+  const message = text
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
   return all.filter(({ name, firstWords, folder, branch }) => {
     const where = [name, firstWords, folder, branch].join('\n').toLowerCase();
-    return words.every((word) => where.includes(word));
+    return message.every((word) => where.includes(word));
   });
 }
 

@@ -4,7 +4,7 @@ export type Display = 'columns' | 'lanes' | 'graph';
 /** In the order of the switch, and of the key that goes from one to the next. */
 export const DISPLAYS: readonly Display[] = ['columns', 'lanes', 'graph'];
 
-export const DISPLAY_WORDS: Readonly<Record<Display, string>> = { columns: 'Columns', lanes: 'Groups', graph: 'Graph' };
+export const DISPLAY_TEXTS: Readonly<Record<Display, string>> = { columns: 'Columns', lanes: 'Groups', graph: 'Graph' };
 
 const NAME = 'view';
 

@@ -19,7 +19,7 @@ it('starts, advances, completes and reopens a stage', () => {
 
 it('refuses an impossible drop with a reason', () => {
   for (const column of ['backlog', 'needs-you', 'review'] as const)
-    expect(dropOn(one(), column)).toMatchObject({ kind: 'refused', words: expect.stringContaining('A stage') });
+    expect(dropOn(one(), column)).toMatchObject({ kind: 'refused', text: expect.stringContaining('A stage') });
   expect(dropOn(one({ completedAt: at(1) }), 'running')).toMatchObject({ kind: 'refused' });
   expect(dropOn(one({}, { state: 'idle' }), 'running')).toMatchObject({ kind: 'refused' });
   expect(dropOn(one(), 'ready')).toEqual({ kind: 'nothing' });

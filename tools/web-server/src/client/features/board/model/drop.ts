@@ -2,8 +2,8 @@ import { type Column, checkAtGate, type StageView } from '@callboard/contract';
 
 /** The effect of dropping a card on a column. */
 export type Drop =
-  | { kind: 'command'; verb: 'start' | 'advance' | 'complete' | 'reopen'; words: string }
-  | { kind: 'refused'; words: string }
+  | { kind: 'command'; verb: 'start' | 'advance' | 'complete' | 'reopen'; text: string }
+  | { kind: 'refused'; text: string }
   /** The card goes back to its place. */
   | { kind: 'nothing' };
 
@@ -17,20 +17,20 @@ const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
 /** A stage's column is derived from its state, so a drop is a command, or is refused with a reason. */
 export function dropOn(stage: StageView, column: Column): Drop {
   if (stage.column === column) return { kind: 'nothing' };
-  if (column === 'done') return { kind: 'command', verb: 'complete', words: 'Drop to complete it' };
+  if (column === 'done') return { kind: 'command', verb: 'complete', text: 'Drop to complete it' };
   if (column === 'review' && stage.completedAt !== null)
-    return { kind: 'command', verb: 'reopen', words: 'Drop to reopen it' };
-  if (column !== 'running') return { kind: 'refused', words: REFUSED[column] };
-  if (stage.completedAt !== null) return { kind: 'refused', words: 'It is done. Reopen it, or send it a message.' };
-  if (stage.session === null) return { kind: 'command', verb: 'start', words: 'Drop to start it' };
+    return { kind: 'command', verb: 'reopen', text: 'Drop to reopen it' };
+  if (column !== 'running') return { kind: 'refused', text: REFUSED[column] };
+  if (stage.completedAt !== null) return { kind: 'refused', text: 'It is done. Reopen it, or send it a message.' };
+  if (stage.session === null) return { kind: 'command', verb: 'start', text: 'Drop to start it' };
   if (checkAtGate(stage) !== null)
     return {
       kind: 'refused',
-      words: 'Its check did not pass. Choose what follows on its page, or send Claude a message.',
+      text: 'Its check did not pass. Choose what follows on its page, or send Claude a message.',
     };
-  if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to start its next phase' };
+  if (stage.session.atGate) return { kind: 'command', verb: 'advance', text: 'Drop to start its next phase' };
   return {
     kind: 'refused',
-    words: 'It was started before. Answer its request, choose Continue in its menu, or send it a message.',
+    text: 'It was started before. Answer its request, choose Continue in its menu, or send it a message.',
   };
 }

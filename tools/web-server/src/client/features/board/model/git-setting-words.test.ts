@@ -1,6 +1,6 @@
 import type { GitSettingItem } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { countWords } from './git-setting-words.ts';
+import { countText } from './git-setting-words.ts';
 
 const item = (kind: GitSettingItem['kind']): GitSettingItem => ({
   kind,
@@ -14,6 +14,6 @@ it.each<[GitSettingItem['kind'][], string]>([
   [['config'], '1 git setting'],
   [['hook', 'hook'], '2 git hooks'],
   [['config', 'repository', 'hook'], '2 git settings and 1 git hook'],
-])('counts %j in words', (kinds, words) => {
-  expect(countWords({ needed: true, hash: 'h', items: kinds.map(item) })).toBe(words);
+])('counts %j in words', (kinds, text) => {
+  expect(countText({ needed: true, hash: 'h', items: kinds.map(item) })).toBe(text);
 });

@@ -1,7 +1,7 @@
 import type { GitSettingItem, GitSettings } from '@callboard/contract';
 
 /** "1 git setting", "2 git settings and 1 hook". */
-export function countWords({ items }: GitSettings): string {
+export function countText({ items }: GitSettings): string {
   const hooks = items.filter(({ kind }) => kind === 'hook').length;
   const others = items.length - hooks;
   const parts = [
@@ -12,7 +12,7 @@ export function countWords({ items }: GitSettings): string {
 }
 
 /** The kind of an item, in words before its name. */
-export const kindWords: Readonly<Record<GitSettingItem['kind'], string>> = {
+export const kindLabel: Readonly<Record<GitSettingItem['kind'], string>> = {
   config: 'Setting',
   hook: 'Hook',
   repository: 'Location of the repository',

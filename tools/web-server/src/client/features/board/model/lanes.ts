@@ -20,11 +20,11 @@ export function laneOf({ id, group }: Pick<StageView, 'id' | 'group'>): string {
 }
 
 /** The lanes of the stages that the filter keeps, by name; the stages without a group come last. */
-export function lanesOf(view: BoardView, keep: (stage: StageView) => boolean): Lane[] {
+export function lanesOf(view: BoardView, save: (stage: StageView) => boolean): Lane[] {
   const nameOf = new Map(view.stages.map((stage) => [stage.id, laneOf(stage)]));
   const lanes = new Map<string, Record<Column, StageId[]>>();
   for (const column of COLUMNS)
-    for (const id of columnStages(view, column, keep)) {
+    for (const id of columnStages(view, column, save)) {
       const name = nameOf.get(id) ?? '';
       const lane = lanes.get(name) ?? noStages();
       lane[column].push(id);

@@ -3,7 +3,7 @@ import { toolTitle } from '../../../lib/tool-words.ts';
 import { pathIn } from './card-words.ts';
 
 /** What a session does this moment, for its row. */
-export interface NowWords {
+export interface ActivityText {
   /** `text`: the end of what Claude writes; the newest words are at its end. */
   kind: 'text' | 'command' | 'action';
   text: string;
@@ -27,7 +27,7 @@ const PREPARES: Readonly<Record<string, string>> = {
   Write: 'writing a file',
 };
 
-export function nowWords(now: SessionNow): NowWords {
+export function activityText(now: SessionNow): ActivityText {
   switch (now.kind) {
     case 'thinking':
       return { kind: 'action', text: 'thinking', isCode: false, since: now.since };
@@ -43,8 +43,8 @@ export function nowWords(now: SessionNow): NowWords {
     case 'tool': {
       if (now.isCommand) return { kind: 'command', text: now.action, isCode: true, since: now.since };
       const path = pathIn(now.action);
-      const words = { kind: 'action', text: now.action, since: now.since } as const;
-      return path === null ? { ...words, isCode: false } : { ...words, isCode: true, path };
+      const text = { kind: 'action', text: now.action, since: now.since } as const;
+      return path === null ? { ...text, isCode: false } : { ...text, isCode: true, path };
     }
     case 'background': {
       const more = now.others === 0 ? '' : ` and ${now.others} more`;

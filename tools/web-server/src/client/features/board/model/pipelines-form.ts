@@ -1,5 +1,5 @@
 import { FinishWay, findPipeline, type NamedPipeline, type Project, ProjectPipeline } from '@callboard/contract';
-import { FINISH_WORDS } from '../../../lib/finish-words.ts';
+import { FINISH_TEXTS } from '../../../lib/finish-words.ts';
 import { count } from '../../../lib/format.ts';
 import { emptyPhase, type PhaseForm, phaseOf, phaseProblem } from '../../../lib/phase-form.ts';
 import { pipelinesIn } from './pipeline-choice.ts';
@@ -47,7 +47,7 @@ export function pipelineFacts({ phases, finish }: Pick<NamedPipeline, 'phases' |
   return [
     phases.length === 0 ? 'no phases' : count(phases.length, 'phase'),
     ...(checks === 0 ? [] : [count(checks, 'check')]),
-    ...(finish === null ? [] : [FINISH_WORDS[finish].replace(/^(Merges|Opens)/, (word) => word.toLowerCase())]),
+    ...(finish === null ? [] : [FINISH_TEXTS[finish].replace(/^(Merges|Opens)/, (word) => word.toLowerCase())]),
   ].join(', ');
 }
 

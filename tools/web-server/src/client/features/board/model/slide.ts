@@ -1,4 +1,4 @@
-type Place = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
+type Location = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
 
 const SLIDE_MS = 150;
 
@@ -6,7 +6,7 @@ const SLIDE_MS = 150;
  * Slides a picture of the element from where it stood to where it is. The element itself stays hidden meanwhile: its
  * column would cut it off. Does nothing if the person wants less motion.
  */
-export function slideFrom(element: HTMLElement, from: Place): void {
+export function slideFrom(element: HTMLElement, from: Location): void {
   const isStill = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
   if (isStill || typeof element.animate !== 'function') return;
   const to = element.getBoundingClientRect();

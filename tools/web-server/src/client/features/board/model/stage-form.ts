@@ -199,13 +199,13 @@ function errorsOf(form: StageForm, issues: readonly Issue[]): FieldErrors {
     if (path[0] === 'pipeline') errors.phases ??= phaseProblem(form.phases, path.slice(1), message);
     else {
       const field = path[0] as keyof StageForm;
-      errors[field] ??= `${NAMES[field] ?? 'This'} ${words(field, form, message)}.`;
+      errors[field] ??= `${NAMES[field] ?? 'This'} ${text(field, form, message)}.`;
     }
   }
   return errors;
 }
 
-function words(field: keyof StageForm, form: StageForm, message: string): string {
+function text(field: keyof StageForm, form: StageForm, message: string): string {
   const value = form[field];
   if (typeof value !== 'string') return message;
   if (value.trim() === '') return field === 'projectId' ? 'is missing; choose one or add one' : 'is empty';

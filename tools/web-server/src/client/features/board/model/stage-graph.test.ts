@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { board, stage } from '../../../test/samples.ts';
 import { isLaneFolded, laneOf, lanesOf } from './lanes.ts';
-import { graphOf, relationsOf, relationWords } from './stage-graph.ts';
+import { graphOf, relationsOf, relationsText } from './stage-graph.ts';
 
 const done = { completedAt: '2026-01-01T11:00:00.000Z' };
 const [login, cart, pay, mail] = [
@@ -24,12 +24,12 @@ it('has an edge for each dependency between two stages that the filter keeps', (
 });
 
 it('says what a stage waits for, what is done before it, and what it blocks', () => {
-  const words = (of: typeof login) => relationWords(relationsOf(view, of.id));
-  expect(words(pay)).toBe('Waits for Cart and STAGE-9. After Login, which is done. Blocks Mail.');
-  expect(words(login)).toBe('Waits for nothing and blocks nothing.');
-  expect(words(cart)).toBe('Blocks Pay.');
+  const text = (of: typeof login) => relationsText(relationsOf(view, of.id));
+  expect(text(pay)).toBe('Waits for Cart and STAGE-9. After Login, which is done. Blocks Mail.');
+  expect(text(login)).toBe('Waits for nothing and blocks nothing.');
+  expect(text(cart)).toBe('Blocks Pay.');
   const many = Array.from({ length: 9 }, (_, n) => `S${n}`);
-  expect(relationWords({ waitsFor: many, after: [], blocks: [] })).toBe(
+  expect(relationsText({ waitsFor: many, after: [], blocks: [] })).toBe(
     'Waits for S0, S1, S2, S3, S4, S5, and 3 more.',
   );
 });

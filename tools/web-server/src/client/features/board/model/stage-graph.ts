@@ -10,12 +10,12 @@ export interface StageGraph {
 }
 
 /** The stages that the filter keeps, and the dependencies between them. */
-export function graphOf({ stages }: Pick<BoardView, 'stages'>, keep: (stage: StageView) => boolean): StageGraph {
-  const kept = stages.filter(keep);
-  const ids = new Set(kept.map(({ id }) => id));
+export function graphOf({ stages }: Pick<BoardView, 'stages'>, save: (stage: StageView) => boolean): StageGraph {
+  const saved = stages.filter(save);
+  const ids = new Set(saved.map(({ id }) => id));
   return {
     stageIds: [...ids],
-    edges: kept.flatMap(({ id, dependsOn }) =>
+    edges: saved.flatMap(({ id, dependsOn }) =>
       [...new Set(dependsOn)].filter((one) => ids.has(one)).map((one) => [one, id] as const),
     ),
   };
@@ -66,15 +66,15 @@ export function relationsReader(stageId: StageId): (view: BoardView) => Relation
 
 const list = new Intl.ListFormat('en');
 /** More titles than these are told as a number. */
-const MOST_TITLES = 6;
+const MAX_TITLES = 6;
 
 const titles = (all: readonly string[]): string =>
-  all.length <= MOST_TITLES
+  all.length <= MAX_TITLES
     ? list.format(all)
-    : list.format([...all.slice(0, MOST_TITLES), `${all.length - MOST_TITLES} more`]);
+    : list.format([...all.slice(0, MAX_TITLES), `${all.length - MAX_TITLES} more`]);
 
 /** What waits for what, in sentences. */
-export function relationWords({ waitsFor, after, blocks }: Relations): string {
+export function relationsText({ waitsFor, after, blocks }: Relations): string {
   const sentences = [
     waitsFor.length > 0 && `Waits for ${titles(waitsFor)}.`,
     after.length > 0 && `After ${titles(after)}, which ${after.length === 1 ? 'is' : 'are'} done.`,

@@ -45,17 +45,17 @@ export function discardForm(next: BoardForm | null): void {
  */
 export function useUnsaved(name: string, value: unknown): { submitting: () => void; saved: () => void } {
   const text = JSON.stringify(value);
-  const [kept, keep] = useState(text);
+  const [saved, save] = useState(text);
   const sent = useRef(text);
   const { mark } = useUnsavedForms.getState();
-  useEffect(() => mark(name, text !== kept), [mark, name, text, kept]);
+  useEffect(() => mark(name, text !== saved), [mark, name, text, saved]);
   useEffect(() => () => mark(name, false), [mark, name]);
   return {
     submitting() {
       sent.current = text;
     },
     saved() {
-      keep(sent.current);
+      save(sent.current);
       mark(name, false);
       if (useUnsavedForms.getState().names.size === 0) useBoardUi.getState().closeForm();
     },

@@ -11,7 +11,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { commandOutputQuery } from '../../../data/workspace-queries.ts';
-import { RUN_WORDS, runFacts, runTime } from '../../../lib/check-words.ts';
+import { RUN_TEXTS, runFacts, runTime } from '../../../lib/check-words.ts';
 import { exactTime } from '../../../lib/format.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { OutputScreen } from '../../../ui/output-screen.tsx';
@@ -46,7 +46,7 @@ export function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boole
         onClick={() => setToggled(!isToggled)}
       >
         <Icon size={16} aria-hidden />
-        <strong>{RUN_WORDS[run.state]}</strong> <span className={css.phase}>{run.phase}</span>{' '}
+        <strong>{RUN_TEXTS[run.state]}</strong> <span className={css.phase}>{run.phase}</span>{' '}
         <span className={css.runFacts}>{runFacts(run).join(', ')}</span>{' '}
         <span className={css.time} title={exactTime(run.startedAt ?? run.createdAt)}>
           {took ?? <TimeSince at={run.startedAt ?? run.createdAt} />}

@@ -20,13 +20,13 @@ export default function ChecksPane({ stage }: { stage: StageView }) {
     <section className={css.pane} aria-label="Checks">
       {phase !== undefined && check !== null && <CurrentCheck stage={stage} phase={phase.name} check={check} />}
       {error !== null && <ErrorNote lead="The checks could not be read." error={error} retry={() => void refetch()} />}
-      {runs?.length === 0 && <p className={css.empty}>{emptyWords(stage, check)}</p>}
+      {runs?.length === 0 && <p className={css.empty}>{emptyText(stage, check)}</p>}
       {runs !== undefined && runs.length > 0 && <Runs runs={runs} />}
     </section>
   );
 }
 
-const emptyWords = ({ pipeline }: StageView, check: Check | null): string => {
+const emptyText = ({ pipeline }: StageView, check: Check | null): string => {
   if (check !== null) return 'No runs yet. It runs when Claude has finished the phase.';
   return pipeline.some(({ gate }) => checkOf(gate) !== null)
     ? 'No runs yet. A later phase has a check.'

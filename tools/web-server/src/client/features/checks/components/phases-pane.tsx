@@ -3,8 +3,8 @@ import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { checkResult } from '../../../lib/check-words.ts';
-import { gateWords } from '../../../lib/gate-words.ts';
-import { modeWords } from '../../../lib/permission-modes.ts';
+import { gateText } from '../../../lib/gate-words.ts';
+import { modeLabel } from '../../../lib/permission-modes.ts';
 import { type PhaseState, phaseStates } from '../../../lib/phase-words.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
@@ -12,7 +12,7 @@ import { phasesQuery } from '../api/check-queries.ts';
 import css from './checks.module.css';
 
 const ICONS = { done: IconCircleCheck, current: IconPlayerPlay, 'to come': IconCircle };
-const WORDS: Record<PhaseState, string> = { done: 'finished', current: 'current', 'to come': 'upcoming' };
+const TEXTS: Record<PhaseState, string> = { done: 'finished', current: 'current', 'to come': 'upcoming' };
 
 /** The phases of the stage's pipeline: what decides at the end of each, what was sent to Claude, and what it said last. */
 export default function PhasesPane({ stage }: { stage: StageView }) {
@@ -51,18 +51,18 @@ interface PhaseStepProps {
 function PhaseStep({ phase, state, run, checks, isLast }: PhaseStepProps) {
   const Icon = ICONS[state];
   const check = checkOf(phase.gate);
-  const words = [WORDS[state], checks].filter((part) => part !== '').join(', ');
+  const text = [TEXTS[state], checks].filter((part) => part !== '').join(', ');
   return (
     <li data-state={state} aria-current={state === 'current' ? 'step' : undefined}>
       <Icon size={20} aria-hidden />
       <div className={css.step}>
         <h2 className={css.stepHead}>
-          {phase.name} <span className={css.facts}>{words}</span>
+          {phase.name} <span className={css.facts}>{text}</span>
         </h2>
         <p className={css.facts}>
-          {phase.permissionMode !== undefined && `${modeWords(phase.permissionMode)}. `}
+          {phase.permissionMode !== undefined && `${modeLabel(phase.permissionMode)}. `}
           {phase.conversation === 'fresh' && 'A new conversation. '}
-          {gateWords(phase.gate, isLast)}
+          {gateText(phase.gate, isLast)}
         </p>
         {check !== null && <CodeBlock isCommand text={check.command} />}
         <Part

@@ -8,7 +8,7 @@ import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
-import { arrivalWords, verdictWords, waitWords } from '../model/log-words.ts';
+import { arrivalText, verdictLabel, waitText } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
@@ -16,11 +16,11 @@ import { SettleActions } from './settle-actions.tsx';
 /** One decision. Its reason, answers and changed input can be unfolded. */
 export function DecisionRow({ decision }: { decision: Decision }) {
   const { outcome, at, asked, toolName, kind } = decision;
-  const arrival = arrivalWords(decision);
+  const arrival = arrivalText(decision);
   return (
     <li className={css.row}>
       <div className={css.verdict} data-outcome={outcome}>
-        {verdictWords(decision)}
+        {verdictLabel(decision)}
       </div>
       <div className={`${css.when} figures`}>
         <TimeSince at={at} ago />
@@ -33,7 +33,7 @@ export function DecisionRow({ decision }: { decision: Decision }) {
         <div className={css.facts}>
           <StageName decision={decision} />
           <span>{requestKinds[kind].name}</span>
-          <span>{waitWords(decision)}</span>
+          <span>{waitText(decision)}</span>
           {arrival !== null && <span>{arrival}</span>}
         </div>
         <Said decision={decision} />

@@ -9,7 +9,7 @@ import { boardQuery } from '../../../data/queries.ts';
 import { currentParams, useUrlText } from '../../../lib/use-url-text.ts';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
 import { ALL, filterCount, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
-import { LOG_SOURCE_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
+import { LOG_SOURCE_TEXTS, OUTCOME_TEXTS } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 
 const choices = (view: BoardView) => ({
@@ -18,8 +18,8 @@ const choices = (view: BoardView) => ({
     .filter(({ session }) => session !== null)
     .map(({ id, title }) => ({ value: String(id), label: title })),
 });
-const options = (words: Readonly<Record<string, string>>) =>
-  Object.entries(words).map(([value, label]) => ({ value, label }));
+const options = (texts: Readonly<Record<string, string>>) =>
+  Object.entries(texts).map(([value, label]) => ({ value, label }));
 
 const KINDS = RequestKind.options.map((kind) => ({ value: kind, label: requestKinds[kind].name }));
 
@@ -71,8 +71,8 @@ export function LogFilters({ filter, devices }: { filter: LogFilter; devices: re
       {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
       {select('stage', 'Stage', 'All stages', stages)}
       {select('kind', 'Kind', 'All kinds', KINDS)}
-      {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_WORDS))}
-      {select('source', 'Source', 'All sources', options(LOG_SOURCE_WORDS))}
+      {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_TEXTS))}
+      {select('source', 'Source', 'All sources', options(LOG_SOURCE_TEXTS))}
       <TextInput
         className={clsx(css.field, css.who)}
         aria-label="Decided by"

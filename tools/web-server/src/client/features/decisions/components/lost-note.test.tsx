@@ -5,13 +5,13 @@ import { LostNote } from './lost-note.tsx';
 const at = new Date(Date.now() - 3 * 60_000 - 1_000).toISOString();
 const end = { ended: 'process', endedAt: at, endReason: 'Ended by SIGKILL.' } as const;
 const shown = (lost: Parameters<typeof LostNote>[0]['lost']) => renderToStaticMarkup(<LostNote lost={lost} />);
-const words = (lost: Parameters<typeof LostNote>[0]['lost']) => shown(lost).replaceAll(/<[^>]*>/g, '');
+const text = (lost: Parameters<typeof LostNote>[0]['lost']) => shown(lost).replaceAll(/<[^>]*>/g, '');
 
 it('says when the answer was handed over and why the process ended, and claims nothing that is unknown', () => {
-  expect(words({ writtenAt: at, ...end })).toBe(
+  expect(text({ writtenAt: at, ...end })).toBe(
     'Handed to Claude 3 min ago; the process ended 3 min ago, before it was confirmed. Ended by SIGKILL.',
   );
-  expect(words({ writtenAt: null, ...end })).toMatch(/^It may have been handed to Claude;/);
-  expect(words({ writtenAt: at, ...end, ended: 'turn' })).toMatch(/; its turn ended /);
-  expect(words(null)).toBe('The process ended before it confirmed the answer.');
+  expect(text({ writtenAt: null, ...end })).toMatch(/^It may have been handed to Claude;/);
+  expect(text({ writtenAt: at, ...end, ended: 'turn' })).toMatch(/; its turn ended /);
+  expect(text(null)).toBe('The process ended before it confirmed the answer.');
 });

@@ -4,7 +4,7 @@ import clsx from 'clsx';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { requestKey } from '../../../lib/request-text.ts';
-import { decisionWords } from '../../interaction/words/decision-words.ts';
+import { decisionText } from '../../interaction/words/decision-words.ts';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
 import css from './unsettled.module.css';
@@ -44,7 +44,7 @@ function UnsettledAnswer({ decision, namesStage }: UnsettledAnswerProps) {
         </Link>
       )}
       <p>
-        {decisionWords(decision)}: <code className={css.asked}>{decision.asked}</code>
+        {decisionText(decision)}: <code className={css.asked}>{decision.asked}</code>
       </p>
       {Object.entries(decision.answers ?? {}).map(([question, answer]) => (
         <p key={question}>

@@ -1,7 +1,7 @@
-import { type Hold, type HoldScope, holdOfAll, holdOver, type Project } from '@callboard/contract';
+import { type Pause, type PauseScope, type Project, pauseOfAll, pauseOver } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { usePutHold } from '../../../data/holds.ts';
+import { usePutPause } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { count, exactTime } from '../../../lib/format.ts';
 import { sinceTime } from '../../../lib/hold-words.ts';
@@ -10,10 +10,10 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import css from './holds-dialog.module.css';
 
 /** Everything and each project: whether it is on hold, and how to change that. */
-export default function HoldsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+export default function PausesDialog({ opened, close }: { opened: boolean; close: () => void }) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  const { data: holds = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
-  const all = holdOfAll(holds);
+  const { data: pauses = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
+  const all = pauseOfAll(pauses);
   return (
     <Dialog opened={opened} close={close} title="Hold and release" size={560} closeOnClickOutside>
       <div className={css.holds}>
@@ -29,11 +29,11 @@ export default function HoldsDialog({ opened, close }: { opened: boolean; close:
               key={project.id}
               name={project.name}
               scope={{ projectId: project.id }}
-              hold={holdOver({ id: '', projectId: project.id }, holds)}
+              hold={pauseOver({ id: '', projectId: project.id }, pauses)}
             />
           ))}
         </ul>
-        <HeldStages projects={projects} />
+        <PausedStages projects={projects} />
       </div>
     </Dialog>
   );
@@ -41,13 +41,13 @@ export default function HoldsDialog({ opened, close }: { opened: boolean; close:
 
 interface RowProps {
   name: string;
-  scope: HoldScope;
+  scope: PauseScope;
   /** What keeps it: a hold of its own, or that of everything. */
-  hold: Hold | null;
+  hold: Pause | null;
 }
 
 function Row({ name, scope, hold }: RowProps) {
-  const put = usePutHold(name);
+  const put = usePutPause(name);
   const off = !useCanCommand() || put.isPending;
   const order = (held: boolean, interrupt: boolean) => put.mutate({ scope, held, ...(interrupt && { interrupt }) });
   const isPending = (held: boolean, interrupt: boolean) =>
@@ -57,7 +57,7 @@ function Row({ name, scope, hold }: RowProps) {
       <span>
         <strong>{name}</strong>
         <span className={css.hint} title={hold === null ? undefined : exactTime(hold.at)}>
-          {hold === null ? 'Not on hold' : rowWords(scope, hold)}
+          {hold === null ? 'Not on hold' : rowText(scope, hold)}
         </span>
       </span>
       <span className={css.actions}>
@@ -113,19 +113,19 @@ function Row({ name, scope, hold }: RowProps) {
 }
 
 /** Whether a project is on hold with everything, and not by a hold of its own. */
-const isWithAll = (scope: HoldScope, hold: Hold): boolean => 'projectId' in scope && !('projectId' in hold.scope);
+const isWithAll = (scope: PauseScope, pause: Pause): boolean => 'projectId' in scope && !('projectId' in pause.scope);
 
-const hasReleased = (scope: HoldScope, hold: Hold): boolean => hold.except.length > 0 && !isWithAll(scope, hold);
+const hasReleased = (scope: PauseScope, pause: Pause): boolean => pause.except.length > 0 && !isWithAll(scope, pause);
 
-function rowWords(scope: HoldScope, hold: Hold): string {
-  const { by, at, except } = hold;
+function rowText(scope: PauseScope, pause: Pause): string {
+  const { by, at, except } = pause;
   const since = `On hold since ${sinceTime(at)}, by ${by}`;
-  if (isWithAll(scope, hold)) return `${since}, with everything`;
+  if (isWithAll(scope, pause)) return `${since}, with everything`;
   return except.length === 0 ? since : `${since}; ${except.length} released since`;
 }
 
 /** Stages that are held by name stay so when a project or everything is released. */
-function HeldStages({ projects }: { projects: readonly Project[] }) {
+function PausedStages({ projects }: { projects: readonly Project[] }) {
   const { data: held = 0 } = useQuery({
     ...boardQuery,
     select: (view) => view.stages.filter((stage) => stage.held && stage.completedAt === null).length,

@@ -6,7 +6,7 @@ import { stageInCache } from './use-ending-notice.ts';
 /** For this long, further answers are awaited: what was allowed together is asked about once. */
 const QUIET_MS = 300;
 /** The most offers that are looked for at once; the next press on such a request shows the others. */
-const MOST = 10;
+const MAX = 10;
 
 /** What was allowed just now. */
 interface JustAllowed {
@@ -26,13 +26,13 @@ export function offerRule(cache: QueryClient, request: PendingRequest): void {
   const { requests, timer } = useJustAllowed.getState();
   clearTimeout(timer);
   useJustAllowed.setState({
-    requests: new Map(requests).set(JSON.stringify([projectId, toolName, input], withoutWords), request),
-    timer: setTimeout(lookForOffers, QUIET_MS),
+    requests: new Map(requests).set(JSON.stringify([projectId, toolName, input], withoutText), request),
+    timer: setTimeout(findOffers, QUIET_MS),
   });
 }
 
-function lookForOffers(): void {
-  const requests = [...useJustAllowed.getState().requests.values()].slice(-MOST);
+function findOffers(): void {
+  const requests = [...useJustAllowed.getState().requests.values()].slice(-MAX);
   useJustAllowed.setState({ requests: new Map(), timer: undefined });
   void import('./notify-rule-offer.tsx')
     .then(({ notifyRuleOffer }) => Promise.allSettled(requests.map(notifyRuleOffer)))
@@ -40,4 +40,4 @@ function lookForOffers(): void {
 }
 
 /** What Claude says about a command is no part of it. */
-const withoutWords = (name: string, value: unknown): unknown => (name === 'description' ? undefined : value);
+const withoutText = (name: string, value: unknown): unknown => (name === 'description' ? undefined : value);

@@ -4,7 +4,7 @@ import {
   type ApproveBody,
   type BoardView,
   boardView,
-  type HeldAnswer,
+  type DelayedAnswer,
   type PendingRequest,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
@@ -16,7 +16,7 @@ import { asSentence, requestKey } from '../../../lib/request-text.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { askBeforeLeaving, isOwn, markOwn, unmarkOwn } from '../model/answers-under-way.ts';
 import type { Approval, QuestionAnswer, Verdict } from '../model/verdict.ts';
-import { decisionThatStands, decisionWords } from '../words/decision-words.ts';
+import { decisionText, decisionThatStands } from '../words/decision-words.ts';
 import { askTitle } from '../words/request-words.ts';
 import { isConflict } from './is-conflict.ts';
 import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
@@ -37,7 +37,7 @@ export const useAnswer = (request: PendingRequest) =>
       : verdictAnswer(request, answer),
   );
 
-type Answer = { outcome: HeldAnswer['outcome'] } & (
+type Answer = { outcome: DelayedAnswer['outcome'] } & (
   | { command: 'approve_tool'; body: ApproveBody }
   | { command: 'answer_question'; body: AnswerBody }
 );
@@ -60,7 +60,7 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
     },
     onError(error) {
       if (!isConflict(error)) return;
-      tellConflict(cache, request, error);
+      showConflict(cache, request, error);
       gone(cache, request);
     },
   });
@@ -68,7 +68,7 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
 
 interface Answered {
   reply: AnswerReply | null;
-  outcome: HeldAnswer['outcome'];
+  outcome: DelayedAnswer['outcome'];
 }
 
 /** A request whose answer is held back is still there; every place that shows it says so. */
@@ -97,7 +97,7 @@ function gone(cache: QueryClient, request: PendingRequest): void {
 export interface ItemOutcome {
   request: PendingRequest;
   /** "allowed", or why it failed. */
-  words: string;
+  text: string;
   failed: boolean;
 }
 
@@ -135,12 +135,12 @@ async function decideOne(cache: QueryClient, request: PendingRequest, verdict: V
     const reply = await deliver(request, answer);
     answered(cache, request, { reply, outcome: answer.outcome });
     if (isSent(reply) && answer.outcome === 'allowed') offerRule(cache, request);
-    return reply !== null && 'heldUntil' in reply ? null : { request, words: answer.outcome, failed: false };
+    return reply !== null && 'heldUntil' in reply ? null : { request, text: answer.outcome, failed: false };
   } catch (error) {
     if (isConflict(error)) gone(cache, request);
     const stands = isConflict(error) ? decisionThatStands(error) : null;
-    const words = stands === null ? errorText(error) : `${decisionWords(stands)}; this answer was not used`;
-    return { request, words, failed: true };
+    const text = stands === null ? errorText(error) : `${decisionText(stands)}; this answer was not used`;
+    return { request, text, failed: true };
   }
 }
 
@@ -172,7 +172,7 @@ function give({ stageId }: PendingRequest, { command, body }: Answer, signal: Ab
     : client.command(command, { stageId, ...body }, { signal });
 }
 
-function tellConflict(cache: QueryClient, request: PendingRequest, error: TransportError): void {
+function showConflict(cache: QueryClient, request: PendingRequest, error: TransportError): void {
   const decision = decisionThatStands(error);
   const stage = stageInCache(cache, request);
   if (decision !== null && isAnswered(decision)) {
@@ -180,11 +180,11 @@ function tellConflict(cache: QueryClient, request: PendingRequest, error: Transp
     return;
   }
   const name = askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null);
-  const words = decision === null ? error.message : `${decisionWords(decision)}. Your answer was not used.`;
+  const text = decision === null ? error.message : `${decisionText(decision)}. Your answer was not used.`;
   notifications.show({
     id: requestKey(request),
     title: decision === null ? 'This request is closed' : 'Timed out',
-    message: `${asSentence(name)} ${words}`,
+    message: `${asSentence(name)} ${text}`,
     color: 'gray',
     autoClose: 15_000,
   });

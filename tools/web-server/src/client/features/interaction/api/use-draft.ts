@@ -5,7 +5,7 @@ import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/request-drafts.ts';
 
-type Place = Pick<PendingRequest, 'stageId' | 'requestId'>;
+type Location = Pick<PendingRequest, 'stageId' | 'requestId'>;
 
 /** Saves drafts when the page is left or hidden. @returns a function that stops this */
 export function saveDraftsOnLeave(): () => void {
@@ -23,7 +23,7 @@ export function saveDraftsOnLeave(): () => void {
 }
 
 /** Returns the draft of a request and a function that changes it. */
-export function useDraft(request: Place): [RequestDraft, (change: Partial<RequestDraft>) => void] {
+export function useDraft(request: Location): [RequestDraft, (change: Partial<RequestDraft>) => void] {
   const { stageId, requestId } = request;
   const cache = useQueryClient();
   const { data: stored } = useQuery({ ...draftsQuery(request.stageId), select: draftOf(request.requestId) });
@@ -39,13 +39,13 @@ export function useDraft(request: Place): [RequestDraft, (change: Partial<Reques
 }
 
 /** Returns the newest state, even for a second change before the next render. */
-const current = (cache: QueryClient, request: Place): RequestDraft =>
+const current = (cache: QueryClient, request: Location): RequestDraft =>
   useUnsaved.getState().byRequest[requestKey(request)] ?? readDraft(storedDraft(cache, request)?.value) ?? EMPTY_DRAFT;
 
-const storedDraft = (cache: QueryClient, { stageId, requestId }: Place) =>
+const storedDraft = (cache: QueryClient, { stageId, requestId }: Location) =>
   draftOf(requestId)(cache.getQueryData(draftsQuery(stageId).queryKey) ?? []);
 
-function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): void {
+function changeDraft(cache: QueryClient, request: Location, draft: RequestDraft): void {
   const key = requestKey(request);
   const { set, drop, saver } = useUnsaved.getState();
   set(key, draft);
@@ -54,13 +54,13 @@ function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): v
     const value = isSame ? null : draft;
     await putDraft(cache, { stageId: request.stageId, key: request.requestId, value }, { keepalive });
     // The drafts may still be on their way, as they were before this one: then only this tab has it.
-    const isKept = value === null || storedDraft(cache, request) !== undefined;
-    if (isKept && useUnsaved.getState().byRequest[key] === draft) drop(key);
+    const isSaved = value === null || storedDraft(cache, request) !== undefined;
+    if (isSaved && useUnsaved.getState().byRequest[key] === draft) drop(key);
   });
 }
 
 /** Removes the draft of an answered request. */
-export function dropDraft(cache: QueryClient, request: Place): void {
+export function dropDraft(cache: QueryClient, request: Location): void {
   const key = requestKey(request);
   const isKnown = key in useUnsaved.getState().byRequest || storedDraft(cache, request) !== undefined;
   const { drop, saver } = useUnsaved.getState();

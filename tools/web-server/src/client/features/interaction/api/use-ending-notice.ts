@@ -5,20 +5,20 @@ import { useEffect, useEffectEvent } from 'react';
 import { boardQuery, type Ending, endingKey, stageOf } from '../../../data/queries.ts';
 import { asSentence, requestKey } from '../../../lib/request-text.ts';
 import { isOwn } from '../model/answers-under-way.ts';
-import { decisionWords } from '../words/decision-words.ts';
+import { decisionText } from '../words/decision-words.ts';
 import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
 
 /** Notifies why an open form closed: somebody answered it elsewhere, it expired, or Claude withdrew it. */
 export function useEndingNotice(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
-  const tell = useEffectEvent(() => {
-    if (!isOwn(requestKey(request))) tellEnding(cache, request, title);
+  const notify = useEffectEvent(() => {
+    if (!isOwn(requestKey(request))) showEnding(cache, request, title);
   });
-  useEffect(() => () => tell(), []);
+  useEffect(() => () => notify(), []);
 }
 
 /** Notifies how a request ended. */
-export function tellEnding(cache: QueryClient, request: PendingRequest, name: string): void {
+export function showEnding(cache: QueryClient, request: PendingRequest, name: string): void {
   const ending = cache.getQueryData<Ending>(endingKey(request));
   if (ending === undefined) return;
   if (ending.kind === 'decided' && isAnswered(ending.decision)) {
@@ -26,7 +26,7 @@ export function tellEnding(cache: QueryClient, request: PendingRequest, name: st
     notifyDecidedElsewhere({ request, stage, decision: ending.decision, isUnused: false });
     return;
   }
-  const { title, message } = endingWords(ending);
+  const { title, message } = endingText(ending);
   notifications.show({
     id: requestKey(request),
     title,
@@ -42,9 +42,9 @@ export function stageInCache(cache: QueryClient, { stageId }: PendingRequest) {
   return view && stageOf(stageId)(view);
 }
 
-function endingWords(ending: Ending): { title: string; message: string } {
+function endingText(ending: Ending): { title: string; message: string } {
   if (ending.kind === 'withdrawn') return { title: 'Claude took the request back', message: ending.reason };
   const { decision } = ending;
-  if (decision.outcome === 'timed-out') return { title: 'Timed out', message: `${decisionWords(decision)}.` };
+  if (decision.outcome === 'timed-out') return { title: 'Timed out', message: `${decisionText(decision)}.` };
   return { title: 'Claude took the request back', message: decision.reason ?? '' };
 }

@@ -1,4 +1,10 @@
-import { type BoardView, type HeldAnswer, type Me, type PendingRequest, withAnswerHeld } from '@callboard/contract';
+import {
+  type BoardView,
+  type DelayedAnswer,
+  type Me,
+  type PendingRequest,
+  withAnswerDelayed,
+} from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
@@ -7,29 +13,29 @@ import { client, errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { isOwn, unmarkOwn } from '../model/answers-under-way.ts';
-import { isHeldBy } from '../model/held-answers.ts';
-import { decisionWords } from '../words/decision-words.ts';
+import { isDelayedBy } from '../model/held-answers.ts';
+import { decisionText } from '../words/decision-words.ts';
 import { isConflict } from './is-conflict.ts';
 import { offerRule } from './offer-rule.ts';
 import { dropDraft } from './use-draft.ts';
-import { stageInCache, tellEnding } from './use-ending-notice.ts';
+import { showEnding, stageInCache } from './use-ending-notice.ts';
 import { useMe } from './use-me.ts';
 import { usePending } from './use-request.ts';
 
 /** Returns the requests whose answer by this person is held back, and can be taken back. */
-export function useHeldByMe(): PendingRequest[] {
+export function useDelayedByMe(): PendingRequest[] {
   const { name } = useMe();
-  return usePending().filter((request) => isHeldBy(request, name));
+  return usePending().filter((request) => isDelayedBy(request, name));
 }
 
 /** Returns the requests that this person is not answering already. */
-export function useNotHeldByMe(): PendingRequest[] {
+export function useNotDelayedByMe(): PendingRequest[] {
   const { name } = useMe();
   return (
     useQuery({
       ...boardQuery,
       select: ({ pending }) => {
-        const left = pending.filter((request) => !isHeldBy(request, name));
+        const left = pending.filter((request) => !isDelayedBy(request, name));
         return left.length === pending.length ? pending : left;
       },
     }).data ?? []
@@ -37,24 +43,24 @@ export function useNotHeldByMe(): PendingRequest[] {
 }
 
 /** Shows an answer as held back, or as taken back, before its event arrives. */
-export function setHeld(cache: QueryClient, request: PendingRequest, held: (me: Me) => HeldAnswer | null): void {
+export function setHeld(cache: QueryClient, request: PendingRequest, held: (me: Me) => DelayedAnswer | null): void {
   const key = requestKey(request);
   cache.setQueryData(boardQuery.queryKey, (view: BoardView | undefined) => {
     const change = (one: PendingRequest) =>
-      view !== undefined && requestKey(one) === key ? withAnswerHeld(one, held(view.me)) : one;
+      view !== undefined && requestKey(one) === key ? withAnswerDelayed(one, held(view.me)) : one;
     return view && { ...view, pending: view.pending.map(change) };
   });
 }
 
 /** Takes answers of this person back that are held back. What was sent meanwhile is told, one by one. */
-export function useTakeBack() {
+export function useWithdraw() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: (requests: readonly PendingRequest[]) => Promise.all(requests.map((one) => takeBack(cache, one))),
+    mutationFn: (requests: readonly PendingRequest[]) => Promise.all(requests.map((one) => withdraw(cache, one))),
   });
 }
 
-async function takeBack(cache: QueryClient, request: PendingRequest): Promise<void> {
+async function withdraw(cache: QueryClient, request: PendingRequest): Promise<void> {
   const { stageId, requestId } = request;
   try {
     await untilDelivered((_, signal) => client.command('take_back_answer', { stageId, requestId }, { signal }));
@@ -65,7 +71,7 @@ async function takeBack(cache: QueryClient, request: PendingRequest): Promise<vo
     const title = stageInCache(cache, request)?.title ?? stageId;
     notifications.show({
       title: isConflict(error) ? 'Too late to take it back' : 'The answer was not taken back',
-      message: `${title}: ${decision === null ? errorText(error) : `${decisionWords(decision)}.`}`,
+      message: `${title}: ${decision === null ? errorText(error) : `${decisionText(decision)}.`}`,
       color: 'gray',
       autoClose: 15_000,
     });
@@ -73,13 +79,13 @@ async function takeBack(cache: QueryClient, request: PendingRequest): Promise<vo
 }
 
 /** When an answer that was held back was sent, its draft goes, and a rule is offered as for any answer. If the request was closed instead, that is told. */
-export function useHeldEnding(request: PendingRequest, title: string): void {
+export function useDelayedEnding(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
   const end = useEffectEvent(() => {
     const ending = cache.getQueryData<Ending>(endingKey(request));
     if (ending === undefined) return;
     if (ending.kind !== 'decided' || ending.decision.outcome !== request.held?.outcome) {
-      tellEnding(cache, request, title);
+      showEnding(cache, request, title);
       return;
     }
     dropDraft(cache, request);

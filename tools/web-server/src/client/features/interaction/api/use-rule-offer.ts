@@ -1,4 +1,4 @@
-import type { PendingRequest, RuleOffer, RulePlace } from '@callboard/contract';
+import type { PendingRequest, RuleLocation, RuleOffer } from '@callboard/contract';
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { rulesQuery } from '../../../data/queries.ts';
 import { useCommand } from '../../../data/use-command.tsx';
@@ -19,7 +19,7 @@ export function useRuleOffer(request: PendingRequest): RuleOffer | null {
 }
 
 /** What rules would have done if they had applied all along: one result for each, as if all of them applied. */
-export const useRehearsals = (rules: readonly string[], scope: RulePlace) =>
+export const useRehearsals = (rules: readonly string[], scope: RuleLocation) =>
   useQueries({
     queries: rules.map((rule) => ({
       queryKey: ['rehearsal', rule, rules, scope],
@@ -31,7 +31,7 @@ export const useRehearsals = (rules: readonly string[], scope: RulePlace) =>
 
 interface Saving {
   rules: readonly string[];
-  scope: RulePlace;
+  scope: RuleLocation;
   expiresAt: string | undefined;
 }
 

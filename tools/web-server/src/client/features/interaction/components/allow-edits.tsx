@@ -1,7 +1,7 @@
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import type { EditsOffer } from '../model/always-allow-offers.ts';
-import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
+import { type Approval, delayedFor, type Verdict } from '../model/verdict.ts';
 import css from './content.module.css';
 import { DecisionButton, type Press } from './decision-place.tsx';
 
@@ -16,7 +16,7 @@ interface AllowEditsProps {
 export function AllowEdits({ offer, approve, off, allowWith }: AllowEditsProps) {
   const canAnswer = useCanAnswer();
   const allow = (press: Press) =>
-    approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: offer.updates, ...heldFor(press) });
+    approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: offer.updates, ...delayedFor(press) });
   return (
     <div className={css.panel}>
       <p>

@@ -8,11 +8,11 @@ import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow-offers.ts';
 import { RULE_ENDS, ruleEnd } from '../model/rule-ends.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
-import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
+import { type Approval, delayedFor, type Verdict } from '../model/verdict.ts';
 import css from './content.module.css';
 import { DecisionButton, type Press } from './decision-place.tsx';
-import { RehearsalLines } from './rehearsal-lines.tsx';
-import { matchWords } from './rule-offer-panel.tsx';
+import { DryRunLines } from './rehearsal-lines.tsx';
+import { matchText } from './rule-offer-panel.tsx';
 
 const SCOPES = [
   { value: 'stage', label: 'this stage' },
@@ -52,7 +52,7 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
       updatedPermissions: [offer.suggestion],
       remember: scope,
       ...(until !== undefined && { rememberUntil: until }),
-      ...heldFor(press),
+      ...delayedFor(press),
     });
   };
   return (
@@ -70,8 +70,8 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
           />
         ))}
       </fieldset>
-      {habit !== null && offer === offers[0] && <p className={css.hint}>{matchWords(habit.rules)}</p>}
-      {offer.kind === 'allow' && <RehearsalLines rules={offer.rules} scope={place} />}
+      {habit !== null && offer === offers[0] && <p className={css.hint}>{matchText(habit.rules)}</p>}
+      {offer.kind === 'allow' && <DryRunLines rules={offer.rules} scope={place} />}
       <div className={css.panelRow}>
         <NativeSelect
           label="For"

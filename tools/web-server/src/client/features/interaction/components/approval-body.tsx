@@ -1,14 +1,14 @@
-import { blockedPathWords, type PendingRequest, visibleText } from '@callboard/contract';
+import { blockedPathText, type PendingRequest, visibleText } from '@callboard/contract';
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
-import { toolWords } from '../../../lib/tool-words.ts';
+import { toolText } from '../../../lib/tool-words.ts';
 import { ChangedInput } from '../../../ui/changed-input.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
-import { StakesLine } from '../../../ui/stakes-line.tsx';
+import { RisksLine } from '../../../ui/stakes-line.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
 import { useRuleOffer } from '../api/use-rule-offer.ts';
@@ -31,7 +31,7 @@ const InputEditor = lazyComponent(() => import('./input-editor.tsx'));
 
 type Panel = 'always' | 'edits' | 'steps';
 
-/** A tool call that waits for permission: what would run, on what, what is at stake, and why Claude Code asks. */
+/** A tool call that waits for permission: what would run, on what, what is at risk, and why Claude Code asks. */
 export function ApprovalBody({ request, approve }: FormProps) {
   const folder = useFolder(request.stageId);
   const [{ edited }, change] = useDraft(request);
@@ -72,7 +72,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
         {request.inputChange !== undefined && (
           <ChangedInput toolName={request.toolName} {...request.inputChange} folder={folder} />
         )}
-        <StakesLine stakes={request.stakes} />
+        <RisksLine stakes={request.stakes} />
         <Why request={request} folder={folder} />
         <div className={content.disclosures}>
           <Disclosure
@@ -130,7 +130,7 @@ function useEditKey(open: () => void, isOff: boolean): boolean {
 /** What Claude says the call is for, and why it is asked for, where that says anything. */
 export function Why({ request, folder }: { request: PendingRequest; folder: string | null }) {
   const { description, reason, blockedPath, leavesSandbox, toolName, input } = request;
-  const isSaid = toolWords(toolName, input, folder).object === visibleText(description ?? '', 'prose');
+  const isSaid = toolText(toolName, input, folder).object === visibleText(description ?? '', 'prose');
   const why = realReason(reason);
   return (
     <>
@@ -140,7 +140,7 @@ export function Why({ request, folder }: { request: PendingRequest; folder: stri
         </p>
       )}
       {blockedPath !== null && (
-        <p className={css.why}>{visibleText(blockedPathWords(blockedPath, folder), 'command')}</p>
+        <p className={css.why}>{visibleText(blockedPathText(blockedPath, folder), 'command')}</p>
       )}
       {leavesSandbox !== null && <LeavesSandbox reason={leavesSandbox.reason} />}
       {leavesSandbox === null && why !== null && <p className={css.why}>{visibleText(why, 'prose')}</p>}

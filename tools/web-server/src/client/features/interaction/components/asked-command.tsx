@@ -66,7 +66,7 @@ const PADDING_PX = 26;
 /** What the box needs above and below its lines. */
 const FRAME_PX = 20;
 const LEAST_ROWS = 6;
-const MOST_TRIES = 8;
+const MAX_TRIES = 8;
 
 /** Returns how many characters fit into a row of the box, and how many rows it may have. */
 function useRoom(box: RefObject<HTMLElement | null>, whole: boolean): { columns: number; rows: number } {
@@ -98,7 +98,7 @@ function useRoom(box: RefObject<HTMLElement | null>, whole: boolean): { columns:
     const over = free === null || whole ? 0 : (box.current?.offsetHeight ?? 0) - free;
     if (over > 2 && rows > LEAST_ROWS) setFewer({ of, rows: less + Math.ceil(over / LINE_PX), tries: tries + 1 });
     // Room that is left is used again, a few times at most, since each line may wrap.
-    else if (over < -2 * LINE_PX && less > 0 && tries < MOST_TRIES)
+    else if (over < -2 * LINE_PX && less > 0 && tries < MAX_TRIES)
       setFewer({ of, rows: Math.max(0, less - Math.max(1, Math.floor(-over / LINE_PX / 2))), tries: tries + 1 });
   });
   return { columns, rows };

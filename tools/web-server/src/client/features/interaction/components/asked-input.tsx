@@ -10,7 +10,7 @@ import { LineCounts } from '../../../ui/line-counts.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { isCommand } from '../model/edited-input.ts';
-import { writeWords } from '../model/write-words.ts';
+import { writeText } from '../model/write-words.ts';
 import { AskedCommand } from './asked-command.tsx';
 import { Clipped } from './clipped.tsx';
 
@@ -53,7 +53,7 @@ function FileChange({ request, folder }: AskedInputProps) {
           </div>
         )}
         {toolName === 'Write' ? (
-          `${writeWords(request)}, ${count(added, 'line')}`
+          `${writeText(request)}, ${count(added, 'line')}`
         ) : (
           <LineCounts added={added} removed={removed} />
         )}

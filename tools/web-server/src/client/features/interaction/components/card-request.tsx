@@ -7,12 +7,12 @@ import { denialAtAGlance } from '../../../lib/needs-you-words.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useCanAnswer, useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
-import { SteadyButton } from '../../../ui/steady-button.tsx';
+import { StableButton } from '../../../ui/steady-button.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
 import { requestKinds } from '../kinds/registry.ts';
-import { heldFor } from '../model/verdict.ts';
-import { DecisionButton, DecisionPlace, type Press, useKeysWork } from './decision-place.tsx';
+import { delayedFor } from '../model/verdict.ts';
+import { DecisionButton, DecisionSlot, type Press, useKeysWork } from './decision-place.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 import { useLaterKey, useVerdictKeys } from './use-verdict-keys.ts';
@@ -40,7 +40,7 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
     return null;
   const key = requestKey(request);
   return (
-    <DecisionPlace
+    <DecisionSlot
       key={key}
       about={key}
       takesKeys={inHand}
@@ -48,7 +48,7 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
       describedBy={describedBy.split(' ').at(-1)}
     >
       <CardVerdict request={request} describedBy={describedBy} />
-    </DecisionPlace>
+    </DecisionSlot>
   );
 }
 
@@ -79,7 +79,7 @@ function CardRetry({ denied, title, describedBy }: CardRetryProps) {
     );
   return (
     <span title={retryDoes(rules)}>
-      <SteadyButton
+      <StableButton
         size="compact-sm"
         aria-describedby={describedBy}
         disabled={isOff}
@@ -87,7 +87,7 @@ function CardRetry({ denied, title, describedBy }: CardRetryProps) {
         onClick={() => retry.mutate(denied)}
       >
         Allow and try again
-      </SteadyButton>
+      </StableButton>
     </span>
   );
 }
@@ -97,8 +97,8 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
   const setLater = useSetLater();
   const off = !useCanAnswer() || approve.isPending || approve.isSuccess;
   const keysWork = useKeysWork();
-  const allow = (press?: Press) => approve.mutate({ decision: 'allow', ...heldFor(press) });
-  const deny = (press?: Press) => approve.mutate({ decision: 'deny', ...heldFor(press) });
+  const allow = (press?: Press) => approve.mutate({ decision: 'allow', ...delayedFor(press) });
+  const deny = (press?: Press) => approve.mutate({ decision: 'deny', ...delayedFor(press) });
   useVerdictKeys({ act: allow, isOff: off }, { act: deny, isOff: off });
   useLaterKey(() => setLater.mutate({ requests: [request], later: { until: null } }));
   const button = (decision: 'allow' | 'deny', label: string, key: string) => (

@@ -24,11 +24,11 @@ export function CornerCard({ request, more, over }: CornerCardProps) {
   const id = useId();
   const title = useStageTitle(request.stageId);
   const folder = useFolder(request.stageId);
-  const look = useOverlayState((state) => state.look);
+  const check = useOverlayState((state) => state.check);
   const setLater = useSetLater();
   const open = () => {
     askFor(requestKey(request));
-    look(requestKey(request));
+    check(requestKey(request));
   };
   return (
     <section className={css.card} data-over={over} aria-label="Request">

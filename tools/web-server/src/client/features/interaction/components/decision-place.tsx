@@ -6,15 +6,15 @@ import {
   isTap,
   mayClickDecide,
   mayKeyDecide,
+  notify,
   PLACE,
   readySelector,
-  tell,
   useArming,
 } from '../model/arming-store.ts';
 import { useFieldText } from '../model/field-text.ts';
 import { ROOM } from './use-free-height.ts';
 
-interface DecisionPlaceProps {
+interface DecisionSlotProps {
   /** The request or stage to decide on. If it changes, render a new place (`key`). */
   about: string;
   layer?: 'page' | 'overlay';
@@ -34,16 +34,16 @@ interface DecisionPlaceProps {
 const LAYER = 'data-request-layer';
 /** The attribute with the id of the element outside that says what is asked. */
 const SAID_BY = 'data-request-said-by';
-const Place = createContext('');
+const Location = createContext('');
 
 /** Holds buttons that decide something. The rules in `model/arming.ts` say when they can be pressed and when their keys work. */
-export function DecisionPlace(props: DecisionPlaceProps) {
+export function DecisionSlot(props: DecisionSlotProps) {
   const { about, layer = 'page', takesKeys = true, armsAlone = true, describedBy, isRoom, className, children } = props;
   const id = useId();
   const root = useRef<HTMLDivElement>(null);
   useDrawn({ id, key: about, layer, takesKeys, armsAlone }, root);
   return (
-    <Place value={id}>
+    <Location value={id}>
       <div
         ref={root}
         className={className}
@@ -51,7 +51,7 @@ export function DecisionPlace(props: DecisionPlaceProps) {
       >
         {children}
       </div>
-    </Place>
+    </Location>
   );
 }
 
@@ -62,7 +62,7 @@ function useDrawn({ id, key, layer, takesKeys, armsAlone }: Drawn, root: RefObje
   useEffect(() => {
     let stopWatching = () => {};
     const onPainted = () => {
-      tell({ type: 'drawn', id, key, layer, takesKeys, armsAlone });
+      notify({ type: 'drawn', id, key, layer, takesKeys, armsAlone });
       if (takesKeys) stopWatching = watchView(id, root.current);
     };
     let frame = requestAnimationFrame(() => {
@@ -71,27 +71,27 @@ function useDrawn({ id, key, layer, takesKeys, armsAlone }: Drawn, root: RefObje
     return () => {
       cancelAnimationFrame(frame);
       stopWatching();
-      tell({ type: 'gone', id });
+      notify({ type: 'gone', id });
     };
   }, [id, key, layer, takesKeys, armsAlone, root]);
 }
 
-const MOST_OF_IT = 0.6;
+const MAX_OF_IT = 0.6;
 
 /** Reports whether the place's first button is on the screen. */
 function watchView(id: string, root: HTMLElement | null): () => void {
   const button = root?.querySelector(`[${DECIDES}]`);
   if (button == null) return () => {};
   const onChange = ([entry]: readonly IntersectionObserverEntry[]) =>
-    tell({ type: 'view', id, isIn: (entry?.intersectionRatio ?? 0) >= MOST_OF_IT });
-  const observer = new IntersectionObserver(onChange, { threshold: MOST_OF_IT });
+    notify({ type: 'view', id, isIn: (entry?.intersectionRatio ?? 0) >= MAX_OF_IT });
+  const observer = new IntersectionObserver(onChange, { threshold: MAX_OF_IT });
   observer.observe(button);
   return () => observer.disconnect();
 }
 
 /** Returns the verdicts on the surrounding place. */
 export function useDecision() {
-  const id = use(Place);
+  const id = use(Location);
   return {
     /** Whether its buttons were drawn long enough to be pressed. */
     isReady: useArming(readySelector(id)),
@@ -102,7 +102,7 @@ export function useDecision() {
 
 /** Whether the place's keys work now, so that its buttons show them. */
 export function useKeysWork(): boolean {
-  const isArmed = useArming(armedSelector(use(Place)));
+  const isArmed = useArming(armedSelector(use(Location)));
   const hasText = useFieldText();
   return isArmed && !hasText;
 }

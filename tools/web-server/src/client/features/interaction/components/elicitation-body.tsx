@@ -4,7 +4,7 @@ import { field } from '../../../lib/tool-words.ts';
 import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useCanDecide } from '../api/use-request.ts';
-import { type FormProps, heldFor } from '../model/verdict.ts';
+import { delayedFor, type FormProps } from '../model/verdict.ts';
 import { DecisionButton, type Press } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
@@ -48,7 +48,7 @@ export function ElicitationBody({ request, approve }: FormProps) {
 function Cancel({ request, approve }: Pick<FormProps, 'request' | 'approve'>) {
   const canAnswer = useCanDecide(request);
   const sent = approve.isPending || approve.isSuccess;
-  const cancel = (press: Press) => approve.mutate({ decision: 'deny', cancel: true, ...heldFor(press) });
+  const cancel = (press: Press) => approve.mutate({ decision: 'deny', cancel: true, ...delayedFor(press) });
   return (
     <DecisionButton variant="subtle" disabled={sent || !canAnswer} act={cancel}>
       Cancel

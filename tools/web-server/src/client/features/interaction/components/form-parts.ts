@@ -11,7 +11,7 @@ import { VerdictActions } from './verdict-actions.tsx';
  * The parts of request forms. `RequestForm` passes them to the kinds: the board needs the kinds' words at once and must not wait
  * for their forms to load.
  */
-export const formParts = {
+export const formDeps = {
   ApprovalBody,
   ElicitationBody,
   NetworkBody,
@@ -23,4 +23,4 @@ export const formParts = {
   scroll: css.scroll,
 };
 
-export type FormParts = typeof formParts;
+export type FormParts = typeof formDeps;

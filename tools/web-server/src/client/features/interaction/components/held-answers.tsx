@@ -1,14 +1,14 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { requestKey } from '../../../lib/request-text.ts';
-import { useHeldByMe, useHeldEnding, useTakeBack } from '../api/use-held.ts';
+import { useDelayedByMe, useDelayedEnding, useWithdraw } from '../api/use-held.ts';
 import { useMe } from '../api/use-me.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
-import { heldWord, heldWords } from '../model/held-answers.ts';
+import { delayedLabel, delayedText } from '../model/held-answers.ts';
 import { askSummary, askTitle } from '../words/request-words.ts';
 import css from './held-answers.module.css';
 
-interface HeldAnswersProps {
+interface DelayedAnswersProps {
   /** Where no form is in front of the page: it floats above the page's lower edge. */
   floats?: boolean;
   /** The stage whose page shows its own. */
@@ -16,16 +16,16 @@ interface HeldAnswersProps {
 }
 
 /** What this person just answered by a tap, with Undo, until the server sends it. */
-export function HeldAnswers({ floats = false, except = null }: HeldAnswersProps) {
-  const held = useHeldByMe().filter(({ stageId }) => stageId !== except);
-  return <HeldBar held={held} floats={floats} />;
+export function DelayedAnswers({ floats = false, except = null }: DelayedAnswersProps) {
+  const held = useDelayedByMe().filter(({ stageId }) => stageId !== except);
+  return <DelayedBar held={held} floats={floats} />;
 }
 
 /** The same for one request, in the place of its form. */
-export const HeldAnswerLine = ({ request }: { request: PendingRequest }) => <HeldBar held={[request]} />;
+export const DelayedAnswerLine = ({ request }: { request: PendingRequest }) => <DelayedBar held={[request]} />;
 
-function HeldBar({ held, floats = false }: { held: readonly PendingRequest[]; floats?: boolean }) {
-  const takeBack = useTakeBack();
+function DelayedBar({ held, floats = false }: { held: readonly PendingRequest[]; floats?: boolean }) {
+  const withdraw = useWithdraw();
   const [first] = held;
   return (
     <div className={css.place} data-floats={floats} role="status">
@@ -35,13 +35,13 @@ function HeldBar({ held, floats = false }: { held: readonly PendingRequest[]; fl
       {first !== undefined && (
         <div className={css.bar}>
           <span className={css.words}>
-            {held.length === 1 ? <OneHeld request={first} /> : heldWords(held.flatMap((one) => one.held ?? []))}
+            {held.length === 1 ? <OneDelayed request={first} /> : delayedText(held.flatMap((one) => one.held ?? []))}
           </span>
           <Button
             className={css.undo}
             variant="subtle"
-            loading={takeBack.isPending}
-            onClick={() => takeBack.mutate(held)}
+            loading={withdraw.isPending}
+            onClick={() => withdraw.mutate(held)}
           >
             Undo
           </Button>
@@ -51,18 +51,18 @@ function HeldBar({ held, floats = false }: { held: readonly PendingRequest[]; fl
   );
 }
 
-function OneHeld({ request }: { request: PendingRequest }) {
+function OneDelayed({ request }: { request: PendingRequest }) {
   const folder = useFolder(request.stageId);
   if (request.held === undefined) return null;
   return (
     <>
-      <strong>{heldWord(request.held)}</strong> {askSummary(request, folder)}
+      <strong>{delayedLabel(request.held)}</strong> {askSummary(request, folder)}
     </>
   );
 }
 
 function Ending({ request }: { request: PendingRequest }) {
-  useHeldEnding(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
+  useDelayedEnding(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   return null;
 }
 
@@ -72,7 +72,7 @@ export function BeingAnswered({ request: { held } }: { request: PendingRequest }
   return (
     <p className={css.other} role="status">
       {held !== undefined &&
-        `${held.by === name ? 'You are' : `${held.by} is`} answering: ${heldWord(held)}, sent in 2 s unless taken back.`}
+        `${held.by === name ? 'You are' : `${held.by} is`} answering: ${delayedLabel(held)}, sent in 2 s unless taken back.`}
     </p>
   );
 }

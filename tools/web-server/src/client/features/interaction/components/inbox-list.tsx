@@ -6,7 +6,7 @@ import { requestKey } from '../../../lib/request-text.ts';
 import type { ItemOutcome, useDecideAll } from '../api/use-decide.ts';
 import { useMe } from '../api/use-me.ts';
 import { useStageTitle } from '../api/use-request.ts';
-import type { InboxPlaces } from '../model/inbox-filter.ts';
+import type { InboxPositions } from '../model/inbox-filter.ts';
 import type { InboxGroup } from '../model/inbox-groups.ts';
 import type { InboxItem } from '../model/inbox-items.ts';
 import { useInboxPicks } from '../model/inbox-picks.ts';
@@ -22,19 +22,19 @@ interface InboxListProps {
   /** `selected` is the key of the row that is shown, `wanted` of the one that was asked for. */
   selected: string | undefined;
   wanted: string | null;
-  places: InboxPlaces;
+  places: InboxPositions;
   others: ReactNode;
   hasOthers: boolean;
   /** Whether there are items that the filter hides. */
   isFiltered: boolean;
   decideAll: ReturnType<typeof useDecideAll>;
   /** Picks the requests of a group, and shows them together. */
-  lookAt: (group: InboxGroup) => void;
+  inspect: (group: InboxGroup) => void;
 }
 
 /** The list: single requests, equal requests under a header that leads to a look at them all, and stopped stages. */
 export function InboxList(props: InboxListProps) {
-  const { groups, later, items, selected, wanted, places, others, hasOthers, isFiltered, decideAll, lookAt } = props;
+  const { groups, later, items, selected, wanted, places, others, hasOthers, isFiltered, decideAll, inspect } = props;
   const isEmpty = !hasOthers && items.length === 0;
   useResetReportOnNextStep(decideAll, wanted, isEmpty);
   const isPicking = useInboxPicks((state) => state.isPicking || state.picked.size > 0);
@@ -77,7 +77,7 @@ export function InboxList(props: InboxListProps) {
           if (group.requests.length === 1) return rows;
           return (
             <li key={group.key} className={css.group}>
-              <GroupHead group={group} lookAt={lookAt} />
+              <GroupHead group={group} inspect={inspect} />
               <ul>{rows}</ul>
             </li>
           );
@@ -134,11 +134,11 @@ function useResetReportOnNextStep(
 
 interface GroupHeadProps {
   group: InboxGroup;
-  lookAt: (group: InboxGroup) => void;
+  inspect: (group: InboxGroup) => void;
 }
 
 /** How many equal requests there are. They are decided together after a look at each. */
-function GroupHead({ group, lookAt }: GroupHeadProps) {
+function GroupHead({ group, inspect }: GroupHeadProps) {
   const { requests, rule } = group;
   const n = requests.length;
   return (
@@ -152,7 +152,7 @@ function GroupHead({ group, lookAt }: GroupHeadProps) {
           </>
         )}
       </span>
-      <Button variant="subtle" size="compact-sm" aria-keyshortcuts="Shift+X" onClick={() => lookAt(group)}>
+      <Button variant="subtle" size="compact-sm" aria-keyshortcuts="Shift+X" onClick={() => inspect(group)}>
         Look at all {n}
       </Button>
     </div>
@@ -166,7 +166,7 @@ function Report({ outcomes, dismiss }: { outcomes: readonly ItemOutcome[]; dismi
   return (
     <div className={css.report}>
       <p>
-        {count(done, 'request', 'requests')} {outcomes.find((outcome) => !outcome.failed)?.words ?? 'decided'}
+        {count(done, 'request', 'requests')} {outcomes.find((outcome) => !outcome.failed)?.text ?? 'decided'}
         {failed > 0 && `, ${failed} not`}.
       </p>
       <ul>
@@ -181,10 +181,10 @@ function Report({ outcomes, dismiss }: { outcomes: readonly ItemOutcome[]; dismi
   );
 }
 
-function ReportLine({ outcome: { request, words } }: { outcome: ItemOutcome }) {
+function ReportLine({ outcome: { request, text } }: { outcome: ItemOutcome }) {
   return (
     <li>
-      {useStageTitle(request.stageId)}: {words}
+      {useStageTitle(request.stageId)}: {text}
     </li>
   );
 }

@@ -3,7 +3,7 @@ import { Checkbox } from '@mantine/core';
 import { memo, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import { clockTime } from '../../../lib/format.ts';
-import { stoppedWords } from '../../../lib/needs-you-words.ts';
+import { stoppedText } from '../../../lib/needs-you-words.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { KindIcon } from '../../../ui/kind-icon.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
@@ -11,8 +11,8 @@ import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { askFor } from '../model/arming-store.ts';
-import type { InboxPlace } from '../model/inbox-filter.ts';
-import { mayBeDecidedTogether } from '../model/inbox-groups.ts';
+import type { InboxPosition } from '../model/inbox-filter.ts';
+import { mayBeDecidedAsBatch } from '../model/inbox-groups.ts';
 import { useInboxPicks } from '../model/inbox-picks.ts';
 import { askPath, askSummary } from '../words/request-words.ts';
 import css from './inbox.module.css';
@@ -23,7 +23,7 @@ interface RowProps {
   isSelected: boolean;
   address: string;
   /** The stage that it is about; undefined for a stage that was just removed. */
-  place: InboxPlace | undefined;
+  place: InboxPosition | undefined;
 }
 
 interface RequestRowProps extends RowProps {
@@ -58,7 +58,7 @@ export const PickBox = memo(function PickBox({ request, title }: { request: Pend
   const key = requestKey(request);
   const isPicked = useInboxPicks(({ picked }) => picked.has(key));
   const toggle = useInboxPicks((state) => state.toggle);
-  if (!mayBeDecidedTogether(request)) return null;
+  if (!mayBeDecidedAsBatch(request)) return null;
   return (
     <Checkbox
       className={picking.pick}
@@ -73,7 +73,7 @@ export const PickBox = memo(function PickBox({ request, title }: { request: Pend
 
 /** A stage that has stopped. */
 export const StageRow = memo(function StageRow({ stage, ...row }: RowProps & { stage: StageView }) {
-  const { text, tone } = stoppedWords(stage);
+  const { text, tone } = stoppedText(stage);
   return (
     <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitingSince(stage)}>
       <div className={css.rowAsk} data-tone={tone} title={text}>

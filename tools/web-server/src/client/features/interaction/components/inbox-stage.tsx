@@ -10,38 +10,38 @@ import {
   useRunCheck,
 } from '../../../data/stage-commands.ts';
 import { retryDoes } from '../../../lib/denial-words.ts';
-import { canAcknowledgeDenial, phaseNext, stoppedWords } from '../../../lib/needs-you-words.ts';
-import { reasonWords, stateWords } from '../../../lib/state-words.ts';
+import { canAcknowledgeDenial, phaseNext, stoppedText } from '../../../lib/needs-you-words.ts';
+import { reasonText, stateLabel } from '../../../lib/state-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
-import { useSteady } from '../../../ui/steady-button.tsx';
+import { useStable } from '../../../ui/steady-button.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useProjectName } from '../api/use-request.ts';
-import { DecisionButton, DecisionPlace, useDecision, useKeysWork } from './decision-place.tsx';
+import { DecisionButton, DecisionSlot, useDecision, useKeysWork } from './decision-place.tsx';
 import css from './inbox.module.css';
 
 /** A stage that needs a person but has no request: why it stopped, and the action that continues it. */
 export function InboxStage({ stage }: { stage: StageView }) {
   const titleId = useId();
-  const { words, tone } = stateWords(stage, 0, 0);
+  const { text, tone } = stateLabel(stage, 0, 0);
   const alarm = stage.session?.alarm?.detail;
-  const why = alarm ?? (tone === 'fail' ? reasonWords(stage) : stoppedWords(stage).text);
+  const why = alarm ?? (tone === 'fail' ? reasonText(stage) : stoppedText(stage).text);
   const project = useProjectName(stage.id);
   return (
-    <DecisionPlace about={String(stage.id)}>
+    <DecisionSlot about={String(stage.id)}>
       <article className={css.stopped} aria-labelledby={titleId}>
         <h2 className={css.stoppedTitle} id={titleId}>
           {stage.title}
         </h2>
         <p className={css.stoppedState}>
-          <strong data-tone={tone}>{words}</strong> · {project} · waits <TimeSince at={waitingSince(stage)} />
+          <strong data-tone={tone}>{text}</strong> · {project} · waits <TimeSince at={waitingSince(stage)} />
         </p>
-        {why !== null && why.toLowerCase() !== words.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
+        {why !== null && why.toLowerCase() !== text.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
         <ContinueAction stage={stage} />
         {canAcknowledgeDenial(stage) && <RetryAction stage={stage} />}
       </article>
-    </DecisionPlace>
+    </DecisionSlot>
   );
 }
 
@@ -100,9 +100,9 @@ function RetryStep({ denied, title, rules }: { denied: DeniedCall; title: string
   const retry = useRetryDenial(title);
   const doesId = useId();
   const { mayKeyDecide } = useDecision();
-  const isSteady = useSteady();
-  const keysWork = useKeysWork() && isSteady;
-  const off = !useCanCommand() || !isSteady || retry.isPending || retry.isSuccess;
+  const isStable = useStable();
+  const keysWork = useKeysWork() && isStable;
+  const off = !useCanCommand() || !isStable || retry.isPending || retry.isSuccess;
   const act = () => retry.mutate(denied);
   useShortcuts({
     t: (event) => {

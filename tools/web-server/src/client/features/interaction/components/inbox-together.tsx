@@ -8,18 +8,18 @@ import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
-import { StakesLine } from '../../../ui/stakes-line.tsx';
+import { RisksLine } from '../../../ui/stakes-line.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import type { useDecideAll } from '../api/use-decide.ts';
 import { useSetLater } from '../api/use-me.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
 import { useInboxPicks } from '../model/inbox-picks.ts';
-import { askWords } from '../words/request-words.ts';
+import { requestText } from '../words/request-words.ts';
 import { Why } from './approval-body.tsx';
 import { AskedInput } from './asked-input.tsx';
-import { DecisionPlace, type Press } from './decision-place.tsx';
+import { DecisionSlot, type Press } from './decision-place.tsx';
 import css from './inbox-together.module.css';
-import { LookedAt } from './looked-at.tsx';
+import { Viewed } from './looked-at.tsx';
 import { AskedHost } from './network-body.tsx';
 import request from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
@@ -27,41 +27,41 @@ import { StillSending } from './still-sending.tsx';
 import { useLaterKey, useVerdictKeys } from './use-verdict-keys.ts';
 import { VerdictButton } from './verdict-actions.tsx';
 
-interface TogetherProps {
+interface BatchProps {
   /** The picked requests, in the order of the list. */
   requests: readonly PendingRequest[];
   decideAll: ReturnType<typeof useDecideAll>;
 }
 
-/** Returns what `DecisionPlace` and `askFor` call these requests: other requests make another form. */
-export const togetherKey = (keys: readonly string[]): string => `together ${keys.join(' ')}`;
+/** Returns what `DecisionSlot` and `askFor` call these requests: other requests make another form. */
+export const batchKey = (keys: readonly string[]): string => `together ${keys.join(' ')}`;
 
 /** Several requests, each in whole, and the buttons that decide all of them once each was looked at. */
-export function InboxTogether({ requests, decideAll }: TogetherProps) {
-  const about = togetherKey(requests.map(requestKey));
+export function InboxBatch({ requests, decideAll }: BatchProps) {
+  const about = batchKey(requests.map(requestKey));
   const stages = new Set(requests.map(({ stageId }) => stageId)).size;
   return (
-    <DecisionPlace key={about} about={about} className={css.together} armsAlone={false}>
+    <DecisionSlot key={about} about={about} className={css.together} armsAlone={false}>
       <h2 className={css.title}>
         {count(requests.length, 'request', 'requests')} in {count(stages, 'stage', 'stages')}
       </h2>
       <ol className={css.list} aria-label="Picked requests">
         {requests.map((one) => (
-          <TogetherItem key={requestKey(one)} request={one} />
+          <BatchItem key={requestKey(one)} request={one} />
         ))}
       </ol>
-      <TogetherActions requests={requests} decideAll={decideAll} />
-    </DecisionPlace>
+      <BatchActions requests={requests} decideAll={decideAll} />
+    </DecisionSlot>
   );
 }
 
-function TogetherItem({ request }: { request: PendingRequest }) {
+function BatchItem({ request }: { request: PendingRequest }) {
   const { stageId, kind, agent, parentAgent, createdAt, stakes } = request;
   const key = requestKey(request);
   const folder = useFolder(stageId);
   const title = useStageTitle(stageId);
   const project = useProjectName(stageId);
-  const isLooked = useInboxPicks(({ looked }) => looked.has(key));
+  const isChecked = useInboxPicks(({ looked }) => looked.has(key));
   return (
     <li className={css.item} data-item={key}>
       <div className={css.itemTop}>
@@ -70,31 +70,31 @@ function TogetherItem({ request }: { request: PendingRequest }) {
           {title}
         </Link>
         <StageIdText id={stageId} />
-        {isLooked && (
+        {isChecked && (
           <span className={css.looked}>
             <IconCheck size={14} aria-hidden /> looked at
           </span>
         )}
       </div>
       <p className={css.asked}>
-        {askWords(request, folder)} Asked <TimeSince at={createdAt} ago />
+        {requestText(request, folder)} Asked <TimeSince at={createdAt} ago />
         {agent !== null && ` by agent “${agent}”`}
         {parentAgent !== null && `, started by agent “${parentAgent}”`}
       </p>
       <RequestMeta request={request} />
       {kind === 'network' ? <AskedHost request={request} /> : <AskedInput request={request} folder={folder} isWhole />}
-      <StakesLine stakes={stakes} />
+      <RisksLine stakes={stakes} />
       <Why request={request} folder={folder} />
-      <LookedAt about={key} />
+      <Viewed about={key} />
     </li>
   );
 }
 
-function TogetherActions({ requests, decideAll }: TogetherProps) {
-  const looked = useInboxPicks((state) => state.looked);
+function BatchActions({ requests, decideAll }: BatchProps) {
+  const checked = useInboxPicks((state) => state.looked);
   const setLater = useSetLater();
   const n = requests.length;
-  const open = requests.filter((one) => !looked.has(requestKey(one)));
+  const open = requests.filter((one) => !checked.has(requestKey(one)));
   const off =
     !useCanAnswer() || decideAll.isPending || open.length > 0 || requests.some(({ held }) => held !== undefined);
   const decide = (decision: 'allow' | 'deny') => (press?: Press) =>

@@ -6,31 +6,31 @@ import { Link, useNavigate, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useDecideAll } from '../api/use-decide.ts';
-import { useNotHeldByMe } from '../api/use-held.ts';
+import { useNotDelayedByMe } from '../api/use-held.ts';
 import { useAside } from '../api/use-me.ts';
 import { askFor } from '../model/arming-store.ts';
 import {
   type InboxFilter,
   inboxAddress,
-  inboxPlaces,
+  inboxPositions,
   matchesInbox,
   ofRequest,
   ofStopped,
   readInboxFilter,
 } from '../model/inbox-filter.ts';
-import { followerOf, type InboxGroup, inboxGroups, mayBeDecidedTogether } from '../model/inbox-groups.ts';
+import { followerOf, type InboxGroup, inboxGroups, mayBeDecidedAsBatch } from '../model/inbox-groups.ts';
 import { type InboxItem, inboxItems, wantedKey } from '../model/inbox-items.ts';
 import { useInboxPicks } from '../model/inbox-picks.ts';
 import { inOrder } from '../model/overlay-queue.ts';
-import { HeldAnswers } from './held-answers.tsx';
+import { DelayedAnswers } from './held-answers.tsx';
 import css from './inbox.module.css';
 import { InboxFilters } from './inbox-filters.tsx';
 import { useInboxKeys } from './inbox-keys.ts';
 import { InboxList } from './inbox-list.tsx';
 import picking from './inbox-picking.module.css';
 import { InboxStage } from './inbox-stage.tsx';
-import { InboxTogether, togetherKey } from './inbox-together.tsx';
-import { LookedAt } from './looked-at.tsx';
+import { batchKey, InboxBatch } from './inbox-together.tsx';
+import { Viewed } from './looked-at.tsx';
 import { RequestSection } from './request-section.tsx';
 import { ROOM } from './use-free-height.ts';
 
@@ -53,22 +53,22 @@ export function Inbox({ others, hasOthers }: InboxProps) {
   const selected = useSelected(items, wanted);
   const navigate = useNavigate();
   const decideAll = useDecideAll();
-  const isTogether = picked.length > 1;
+  const isBatch = picked.length > 1;
   const { toggle, clear } = useInboxPicks.getState();
   const pick = (keys: readonly string[]) => {
     toggle(keys);
     const now = useInboxPicks.getState().picked;
-    askFor(togetherKey(items.flatMap(({ kind, key }) => (kind === 'request' && now.has(key) ? [key] : []))));
+    askFor(batchKey(items.flatMap(({ kind, key }) => (kind === 'request' && now.has(key) ? [key] : []))));
   };
-  const showTogether = () => void navigate(inboxAddress(filter, { name: TOGETHER, key: '1' }));
+  const showBatch = () => void navigate(inboxAddress(filter, { name: BATCH, key: '1' }));
   const endPicking = () => {
     clear();
-    if (params.has(TOGETHER)) void navigate(inboxAddress(filter), { replace: true });
+    if (params.has(BATCH)) void navigate(inboxAddress(filter), { replace: true });
   };
-  const lookAt = ({ requests }: InboxGroup) => {
+  const inspect = ({ requests }: InboxGroup) => {
     clear();
     pick(requests.map(requestKey));
-    showTogether();
+    showBatch();
   };
   useInboxKeys({
     keys: items.map(({ key }) => key),
@@ -83,7 +83,7 @@ export function Inbox({ others, hasOthers }: InboxProps) {
     pick(key, isGroup) {
       const group = groups.find(({ requests }) => requests.some((one) => requestKey(one) === key));
       const mine = (group?.requests ?? []).filter((one) => isGroup || requestKey(one) === key);
-      const keys = mine.filter(mayBeDecidedTogether).map(requestKey);
+      const keys = mine.filter(mayBeDecidedAsBatch).map(requestKey);
       if (keys.length > 0) pick(keys);
       return keys.length > 0;
     },
@@ -92,14 +92,14 @@ export function Inbox({ others, hasOthers }: InboxProps) {
   return (
     <div
       className={css.inbox}
-      data-detail={isTogether ? params.has(TOGETHER) : wanted !== null && selected !== undefined}
+      data-detail={isBatch ? params.has(BATCH) : wanted !== null && selected !== undefined}
       data-empty={selected === undefined}
     >
       <div className={css.held}>
-        <HeldAnswers />
+        <DelayedAnswers />
       </div>
       <section className={css.pane} aria-labelledby="inbox-title">
-        <PaneHead canPick={groups.flatMap(({ requests }) => requests).filter(mayBeDecidedTogether).length > 1} />
+        <PaneHead canPick={groups.flatMap(({ requests }) => requests).filter(mayBeDecidedAsBatch).length > 1} />
         <InboxFilters filter={filter} rows={all} shown={items.length} />
         <InboxList
           groups={groups}
@@ -110,15 +110,15 @@ export function Inbox({ others, hasOthers }: InboxProps) {
           others={others}
           hasOthers={hasOthers}
           decideAll={decideAll}
-          lookAt={lookAt}
-          selected={isTogether ? undefined : selected?.key}
+          inspect={inspect}
+          selected={isBatch ? undefined : selected?.key}
           isFiltered={items.length < all.length}
         />
-        {picked.length > 0 && <PickedBar count={picked.length} show={showTogether} clear={endPicking} />}
+        {picked.length > 0 && <PickedBar count={picked.length} show={showBatch} clear={endPicking} />}
       </section>
       <div className={css.detail}>
-        {isTogether ? (
-          <TogetherDetail requests={picked} decideAll={decideAll} back={endPicking} />
+        {isBatch ? (
+          <BatchDetail requests={picked} decideAll={decideAll} back={endPicking} />
         ) : (
           selected !== undefined && <Detail item={selected} count={items.length} list={inboxAddress(filter)} />
         )}
@@ -128,13 +128,13 @@ export function Inbox({ others, hasOthers }: InboxProps) {
 }
 
 /** In the address while a phone shows the picked requests instead of the list. */
-const TOGETHER = 'together';
+const BATCH = 'together';
 
 /** Returns the rows that the filter shows, and what the filter looks at in all of them. */
 function useInboxContent(filter: InboxFilter) {
-  const pending = useNotHeldByMe();
+  const pending = useNotDelayedByMe();
   const { data: stopped = [] } = useQuery({ ...boardQuery, select: stoppedStages });
-  const { data: places = {} } = useQuery({ ...boardQuery, select: inboxPlaces });
+  const { data: places = {} } = useQuery({ ...boardQuery, select: inboxPositions });
   const aside = useAside();
   const isPicked = useInboxPicks((state) => state.picked);
   const { project, kind, risk } = filter;
@@ -212,13 +212,13 @@ function PickedBar({ count, show, clear }: PickedBarProps) {
   );
 }
 
-interface TogetherDetailProps {
+interface BatchDetailProps {
   requests: readonly PendingRequest[];
   decideAll: ReturnType<typeof useDecideAll>;
   back: () => void;
 }
 
-function TogetherDetail({ requests, decideAll, back }: TogetherDetailProps) {
+function BatchDetail({ requests, decideAll, back }: BatchDetailProps) {
   return (
     <>
       <nav className={css.links} aria-label="Picked requests">
@@ -230,7 +230,7 @@ function TogetherDetail({ requests, decideAll, back }: TogetherDetailProps) {
         </span>
       </nav>
       <div className={css.room}>
-        <InboxTogether requests={requests} decideAll={decideAll} />
+        <InboxBatch requests={requests} decideAll={decideAll} />
       </div>
     </>
   );
@@ -262,7 +262,7 @@ function Detail({ item, count, list }: DetailProps) {
         {isRequest ? (
           <>
             <RequestSection key={item.key} request={item.request} isDetail />
-            <LookedAt about={item.key} />
+            <Viewed about={item.key} />
           </>
         ) : (
           <InboxStage key={item.key} stage={item.stage} />

@@ -1,7 +1,7 @@
 import type { PendingRequest, TranscriptEntry } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../../../lib/api-client.ts';
-import { toolWords } from '../../../lib/tool-words.ts';
+import { toolText } from '../../../lib/tool-words.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useFolder } from '../api/use-request.ts';
@@ -25,8 +25,8 @@ export function LastSteps({ request }: { request: PendingRequest }) {
   const steps = data.entries
     .filter((entry) => entry.kind !== 'tool-use' || entry.toolUseId !== toolUseId)
     .flatMap((entry) => {
-      const words = stepWords(entry, folder);
-      return words === null ? [] : [{ index: entry.index, ...words }];
+      const text = stepText(entry, folder);
+      return text === null ? [] : [{ index: entry.index, ...text }];
     })
     .slice(-SHOWN);
   if (steps.length === 0) return <p className={css.hint}>Nothing came before it.</p>;
@@ -50,14 +50,14 @@ interface Step {
   isCode: boolean;
 }
 
-function stepWords(entry: TranscriptEntry, folder: string | null): Step | null {
+function stepText(entry: TranscriptEntry, folder: string | null): Step | null {
   switch (entry.kind) {
     case 'user':
       return { who: entry.by ?? 'you', text: entry.text, isCode: false };
     case 'text':
       return { who: 'claude', text: entry.text, isCode: false };
     case 'tool-use': {
-      const { verb, object, isCode } = toolWords(entry.toolName, entry.input, folder);
+      const { verb, object, isCode } = toolText(entry.toolName, entry.input, folder);
       return { who: verb, text: object, isCode };
     }
     case 'tool-result':

@@ -31,7 +31,7 @@ export function LaterButton({ request, all = [request] }: LaterButtonProps) {
   useLaterKey(toggle);
   return (
     <div className={css.later}>
-      {isLater && <LaterWords until={later.until} />}
+      {isLater && <LaterText until={later.until} />}
       <Button
         variant="subtle"
         color="gray"
@@ -74,6 +74,6 @@ function LaterTimes({ choose }: { choose: (until: Date | null) => void }) {
   ));
 }
 
-function LaterWords({ until }: { until: string | null }) {
+function LaterText({ until }: { until: string | null }) {
   return <span className={css.position}>{until === null ? 'Set aside' : `Set aside until ${clockTime(until)}`}</span>;
 }

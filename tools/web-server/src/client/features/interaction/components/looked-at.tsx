@@ -4,18 +4,18 @@ import { useInboxPicks } from '../model/inbox-picks.ts';
 import css from './inbox-together.module.css';
 
 /** The end of a request: once it was in sight for as long as a button must be, the request counts as looked at. */
-export function LookedAt({ about }: { about: string }) {
+export function Viewed({ about }: { about: string }) {
   const end = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     const element = end.current;
     if (element === null) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = () => {
-      if (document.visibilityState === 'visible') useInboxPicks.getState().look(about);
+    const check = () => {
+      if (document.visibilityState === 'visible') useInboxPicks.getState().check(about);
     };
     const observer = new IntersectionObserver(([entry]) => {
       clearTimeout(timer);
-      if (entry?.isIntersecting === true) timer = setTimeout(look, UNREADY_MS);
+      if (entry?.isIntersecting === true) timer = setTimeout(check, UNREADY_MS);
     });
     observer.observe(element);
     return () => {

@@ -1,7 +1,7 @@
-import { type HostPlace, hostPlace, hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
+import { type HostLocation, hostLocation, hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useId, useState } from 'react';
-import { hostWords } from '../../../lib/request-text.ts';
+import { hostText } from '../../../lib/request-text.ts';
 import { field } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Seen } from '../../../ui/seen.tsx';
@@ -13,7 +13,7 @@ import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
 /** What it means to reach a host of this kind, in a sentence. */
-const PLACE_WORDS: Record<HostPlace, string> = {
+const PLACE_TEXTS: Record<HostLocation, string> = {
   'this-machine': 'This is your own machine: every server that listens on it can be reached, Callboard’s included.',
   metadata: 'Cloud machines hand out their credentials at this address.',
   'local-network': 'This is a host of your local network.',
@@ -23,14 +23,14 @@ type Duration = RuleScope | 'process';
 
 /** The host that is asked for, what it is, and which command asks. */
 export function AskedHost({ request }: { request: PendingRequest }) {
-  const place = hostPlace(field(request.input, 'host'));
+  const place = hostLocation(field(request.input, 'host'));
   return (
     <>
-      <pre className={codeCss.block}>{hostWords(request)}</pre>
+      <pre className={codeCss.block}>{hostText(request)}</pre>
       {place !== null && (
         <p className={content.warning}>
           <IconAlertTriangle size={16} aria-hidden />
-          {PLACE_WORDS[place]}
+          {PLACE_TEXTS[place]}
         </p>
       )}
       <AskedBy commands={request.commands} />

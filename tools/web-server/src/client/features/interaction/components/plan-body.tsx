@@ -1,7 +1,7 @@
 import { type PendingRequest, PermissionMode } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
 import { count } from '../../../lib/format.ts';
-import { modeWords } from '../../../lib/permission-modes.ts';
+import { modeLabel } from '../../../lib/permission-modes.ts';
 import { field } from '../../../lib/tool-words.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { sendBackReason, withBegun } from '../model/plan-comments.ts';
@@ -24,7 +24,7 @@ function nextModes({ modeBefore }: Pick<PendingRequest, 'modeBefore'>): typeof M
   const before = NextMode.safeParse(modeBefore).data;
   if (before === undefined) return MODES;
   const others = MODES.filter(({ value }) => value !== before);
-  return [{ value: before, label: `As before: ${modeWords(before)}` }, ...others];
+  return [{ value: before, label: `As before: ${modeLabel(before)}` }, ...others];
 }
 
 /** A plan to accept, as a document with comments. Accepting always names the mode that follows. */

@@ -25,7 +25,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
   const [opened, setOpened] = useState<Target | null>(null);
   const target = begun ?? opened;
   const box = useRef<HTMLDivElement>(null);
-  const selected = useSelectedWords(box);
+  const selected = useSelectedText(box);
   const begin = (next: Target) => {
     // Keeps the text written about something else.
     if (begun !== null) change({ comments: withBegun(comments, begun), begun: null });
@@ -36,8 +36,8 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
     setOpened(target);
     change({ begun: text.trim() === '' ? null : { block: target.block, quote: target.quote, text } });
   };
-  const close = (kept: PlanComment[] = [...comments]) => {
-    if (begun !== null) change({ comments: kept, begun: null });
+  const close = (saved: PlanComment[] = [...comments]) => {
+    if (begun !== null) change({ comments: saved, begun: null });
     setOpened(null);
   };
   return (
@@ -97,7 +97,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
 }
 
 /** Returns the words selected within one paragraph of the plan. */
-function useSelectedWords(box: RefObject<HTMLElement | null>): Target | null {
+function useSelectedText(box: RefObject<HTMLElement | null>): Target | null {
   const [selected, setSelected] = useState<Target | null>(null);
   useEffect(() => {
     const read = () => setSelected(selectionIn(box.current));

@@ -2,7 +2,7 @@ import { Presentation } from '@callboard/contract';
 import { Menu } from '@mantine/core';
 import { useMe, useSetPresentation } from '../api/use-me.ts';
 
-const WORDS: Readonly<Record<Presentation, string>> = {
+const TEXTS: Readonly<Record<Presentation, string>> = {
   overlay: 'Over the page',
   panel: 'Beside the page',
   quiet: 'Only a card in the corner',
@@ -17,7 +17,7 @@ export function PresentationItems() {
       <Menu.Label>Requests appear</Menu.Label>
       {Presentation.options.map((option) => (
         <Menu.RadioItem key={option} value={option}>
-          {WORDS[option]}
+          {TEXTS[option]}
         </Menu.RadioItem>
       ))}
     </Menu.RadioGroup>

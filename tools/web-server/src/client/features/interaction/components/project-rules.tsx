@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { rulesQuery } from '../../../data/queries.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import css from './content.module.css';
-import { EndedRules, REMOVAL_WORDS, RuleRows } from './rule-rows.tsx';
+import { EndedRules, REMOVAL_TEXTS, RuleRows } from './rule-rows.tsx';
 import TrustPanel from './trust-panel.tsx';
 
 /** The kept rules of a project and its stages, and the settings that its repository brings. */
@@ -14,7 +14,7 @@ export default function ProjectRules({ projectId }: { projectId: ProjectId }) {
       {error !== null && <ErrorNote lead="The rules could not be read." error={error} retry={() => void refetch()} />}
       {data !== undefined && (
         <>
-          <KeptRules rules={data.rules} />
+          <SavedRules rules={data.rules} />
           <EndedRules rules={data.ended} />
         </>
       )}
@@ -23,7 +23,7 @@ export default function ProjectRules({ projectId }: { projectId: ProjectId }) {
   );
 }
 
-function KeptRules({ rules }: { rules: readonly UsedRule[] }) {
+function SavedRules({ rules }: { rules: readonly UsedRule[] }) {
   return (
     <section className={css.dialogPart} aria-labelledby="rules-kept">
       <h3 id="rules-kept">Always allowed</h3>
@@ -32,7 +32,7 @@ function KeptRules({ rules }: { rules: readonly UsedRule[] }) {
       ) : (
         <>
           <RuleRows rules={rules} />
-          <p className={css.hint}>{REMOVAL_WORDS}</p>
+          <p className={css.hint}>{REMOVAL_TEXTS}</p>
         </>
       )}
     </section>

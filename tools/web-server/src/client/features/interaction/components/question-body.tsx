@@ -17,7 +17,7 @@ import {
   questionName,
 } from '../model/question-answers.ts';
 import { withAnswer } from '../model/request-drafts.ts';
-import { type FormProps, heldFor } from '../model/verdict.ts';
+import { delayedFor, type FormProps } from '../model/verdict.ts';
 import { type Press, useDecision, useKeysWork } from './decision-place.tsx';
 import { QuestionField } from './question-field.tsx';
 import { ReasonField } from './reason-field.tsx';
@@ -42,9 +42,9 @@ export function QuestionBody({ request, answer }: FormProps) {
   const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
   const reason = draft.reason.trim();
   const { guard, note } = useUnsentTextWarning({ request, yes: 'Submit', no: 'Decline' });
-  const submit = guard((press) => answer.mutate({ answers, ...heldFor(press) }));
+  const submit = guard((press) => answer.mutate({ answers, ...delayedFor(press) }));
   const decline = (press?: Press) =>
-    answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }), ...heldFor(press) });
+    answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }), ...delayedFor(press) });
   useVerdictKeys({ act: submit, isOff: off || !complete }, { act: decline, isOff: off });
 
   const keysWork = useKeysWork();
@@ -87,7 +87,7 @@ export function QuestionBody({ request, answer }: FormProps) {
         {!sent && note}
         {open !== null && (
           <p className={css.caption}>
-            {open.words}{' '}
+            {open.text}{' '}
             <Anchor component="button" type="button" inherit onClick={() => focusQuestion(list.current, open.next)}>
               Next: <Seen text={questionName(questions[open.next] ?? { question: '' })} kind="prose" />
             </Anchor>

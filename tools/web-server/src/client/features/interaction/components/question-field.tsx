@@ -63,9 +63,9 @@ export function QuestionField({ question, draft, disabled, digits, change }: Que
 function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, 'disabled'>) {
   const name = useId();
   const options = question.options ?? [];
-  const [looked, setLooked] = useState<string | null>(null);
+  const [checked, setChecked] = useState<string | null>(null);
   const hasPreviews = options.some((option) => option.preview !== undefined);
-  const shown = looked ?? draft.chosen[0] ?? options[0]?.label;
+  const shown = checked ?? draft.chosen[0] ?? options[0]?.label;
   const preview = options.find((option) => option.label === shown)?.preview;
   return (
     <div className={clsx(hasPreviews && css.withPreviews)}>
@@ -78,7 +78,7 @@ function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, '
             type={question.multiSelect === true ? 'checkbox' : 'radio'}
             checked={draft.chosen.includes(option.label)}
             change={(on) => change(choose(question, draft, option.label, on))}
-            look={() => setLooked(option.label)}
+            check={() => setChecked(option.label)}
             digit={place < 9 ? String(place + 1) : null}
             digits={digits}
           />
@@ -103,16 +103,16 @@ interface OptionProps {
   type: 'checkbox' | 'radio';
   checked: boolean;
   change: (on: boolean) => void;
-  look: () => void;
+  check: () => void;
   digit: string | null;
   digits: QuestionFieldProps['digits'];
 }
 
-function Option({ label, description, name, type, checked, change, look, digit, digits }: OptionProps) {
+function Option({ label, description, name, type, checked, change, check, digit, digits }: OptionProps) {
   const id = useId();
   return (
     // biome-ignore lint/a11y/useKeyWithMouseEvents: the box inside handles the focus
-    <label className={css.option} onMouseOver={look}>
+    <label className={css.option} onMouseOver={check}>
       <input
         type={type}
         name={name}
@@ -120,7 +120,7 @@ function Option({ label, description, name, type, checked, change, look, digit, 
         aria-labelledby={`${id}label`}
         aria-describedby={description === undefined ? undefined : `${id}description`}
         aria-keyshortcuts={digits === 'on' && digit !== null ? digit : undefined}
-        onFocus={look}
+        onFocus={check}
         onChange={(event) => change(event.currentTarget.checked)}
       />
       <span>

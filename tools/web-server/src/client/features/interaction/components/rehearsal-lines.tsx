@@ -1,4 +1,4 @@
-import { exactDuration, type Rehearsal, type RulePlace, visibleText } from '@callboard/contract';
+import { type DryRun, exactDuration, type RuleLocation, visibleText } from '@callboard/contract';
 import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import { count } from '../../../lib/format.ts';
@@ -7,7 +7,7 @@ import { useRehearsals } from '../api/use-rule-offer.ts';
 import css from './content.module.css';
 
 /** What rules would have done so far, by the decision log: what they would have answered, and let through. */
-export function RehearsalLines({ rules, scope }: { rules: readonly string[]; scope: RulePlace }) {
+export function DryRunLines({ rules, scope }: { rules: readonly string[]; scope: RuleLocation }) {
   const results = useRehearsals(rules, scope);
   return (
     <div aria-live="polite">
@@ -16,15 +16,15 @@ export function RehearsalLines({ rules, scope }: { rules: readonly string[]; sco
           {rules.length > 1 && <code className={css.rule}>{visibleText(rules[index] ?? '', 'command')}</code>}{' '}
           {isError && 'What it would have done so far is not known.'}
           {data === undefined && !isError && 'Comparing with the decision log …'}
-          {data !== undefined && <Result rehearsal={data} />}
+          {data !== undefined && <Result dryRun={data} />}
         </div>
       ))}
     </div>
   );
 }
 
-function Result({ rehearsal }: { rehearsal: Rehearsal }) {
-  const { waits, answered, waitedMs, unsure, denied, wouldAllowDenied, since } = rehearsal;
+function Result({ dryRun }: { dryRun: DryRun }) {
+  const { waits, answered, waitedMs, unsure, denied, wouldAllowDenied, since } = dryRun;
   return (
     <>
       Would have answered {answered} of {count(waits, 'wait')}

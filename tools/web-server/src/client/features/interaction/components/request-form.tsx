@@ -5,7 +5,7 @@ import { useEndingNotice } from '../api/use-ending-notice.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { askTitle } from '../words/request-words.ts';
-import { formParts } from './form-parts.ts';
+import { formDeps } from './form-parts.ts';
 import { BeingAnswered } from './held-answers.tsx';
 import css from './request.module.css';
 
@@ -26,7 +26,7 @@ export function RequestForm({ request, label }: RequestFormProps) {
   return (
     <form className={css.form} aria-label={label} onSubmit={stay}>
       <BeingAnswered request={request} />
-      <Body request={request} approve={approve} answer={answer} parts={formParts} />
+      <Body request={request} approve={approve} answer={answer} parts={formDeps} />
     </form>
   );
 }

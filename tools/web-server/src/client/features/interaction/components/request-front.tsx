@@ -7,8 +7,8 @@ import { useKeyboardInset } from '../../../ui/use-keyboard-inset.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { useFieldText } from '../model/field-text.ts';
 import { askTitle } from '../words/request-words.ts';
-import { DecisionPlace } from './decision-place.tsx';
-import { HeldAnswers } from './held-answers.tsx';
+import { DecisionSlot } from './decision-place.tsx';
+import { DelayedAnswers } from './held-answers.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestHead } from './request-head.tsx';
@@ -67,9 +67,9 @@ function Named({ request, ...front }: FrontProps) {
   const key = requestKey(request);
   return (
     <Modal.Content aria-label={title} style={{ paddingBottom: useKeyboardInset() }} {...{ [FRONT]: '', [ROOM]: true }}>
-      <DecisionPlace key={key} about={key} layer="overlay" className={css.frontPlace}>
+      <DecisionSlot key={key} about={key} layer="overlay" className={css.frontPlace}>
         <Content {...front} request={request} />
-      </DecisionPlace>
+      </DecisionSlot>
     </Modal.Content>
   );
 }
@@ -85,7 +85,7 @@ function Content({ request, position, all, isCovered }: FrontProps) {
   }, [isCovered]);
   return (
     <>
-      <HeldAnswers />
+      <DelayedAnswers />
       <RequestHead request={request} position={position} all={all} />
       <Modal.Body className={css.modalBody} ref={body} tabIndex={-1} data-autofocus>
         <RequestForm request={request} />

@@ -8,7 +8,7 @@ import { ProjectMark } from '../../../ui/project-mark.tsx';
 import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useFolder, usePhaseName, useProjectName, useStageTitle } from '../api/use-request.ts';
-import { askWords } from '../words/request-words.ts';
+import { requestText } from '../words/request-words.ts';
 import { LaterButton } from './later-button.tsx';
 import css from './request-head.module.css';
 
@@ -27,7 +27,7 @@ interface RequestHeadProps {
 /** The head of a request's form: which stage asks, for what, since when, and Later. */
 export function RequestHead({ request, hasCrumbs = true, linksStage = true, position, all }: RequestHeadProps) {
   const { stageId, kind, toolName } = request;
-  const words = askWords(request, useFolder(stageId));
+  const text = requestText(request, useFolder(stageId));
   const aside = (
     <div className={css.aside}>
       {position !== undefined && position !== '' && <span className={css.position}>{position}</span>}
@@ -47,7 +47,7 @@ export function RequestHead({ request, hasCrumbs = true, linksStage = true, posi
           <span className={css.icon}>
             <KindIcon kind={kind} toolName={toolName} size={18} />
           </span>
-          {words}
+          {text}
         </h2>
         <Asked request={request} />
         {!hasCrumbs && aside}

@@ -1,16 +1,16 @@
 import type { PendingRequest, Presentation } from '@callboard/contract';
 import { useLayoutEffect, useState } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
-import { useCoversPage, useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
+import { useCoversPage, useRecentlyShown, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
-import { useNotHeldByMe } from '../api/use-held.ts';
+import { useNotDelayedByMe } from '../api/use-held.ts';
 import { useAside, useMe, useSetLater } from '../api/use-me.ts';
-import { askFor, tell, turnToPage, useArming } from '../model/arming-store.ts';
+import { askFor, notify, turnToPage, useArming } from '../model/arming-store.ts';
 import { useFieldText } from '../model/field-text.ts';
-import { overlayQueue, positionWords, useOverlayState } from '../model/overlay-queue.ts';
+import { overlayQueue, positionText, useOverlayState } from '../model/overlay-queue.ts';
 import { useTypingPause } from '../model/typing-pause.ts';
 import { CornerCard } from './corner-card.tsx';
-import { HeldAnswers } from './held-answers.tsx';
+import { DelayedAnswers } from './held-answers.tsx';
 import { RequestDialog } from './request-front.tsx';
 import { RequestPanel } from './request-panel.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
@@ -32,7 +32,7 @@ const NOTHING_ASIDE: ReadonlySet<string> = new Set();
  * the request until a person opens it.
  */
 export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
-  const pending = useNotHeldByMe();
+  const pending = useNotDelayedByMe();
   const { presentation } = useMe();
   const aside = useAside();
   const setLater = useSetLater();
@@ -46,15 +46,15 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
   if (isOpen && first !== shown) setShown(first);
   useCoversPage(isOpen && !isPanel, isAbove ? 'above' : 'overlay');
   useFocusGivenBack(isOpen && first !== undefined ? (isPanel ? requestKey(first) : OVERLAY) : null);
-  useLookKey(isOpen ? null : (first ?? waiting[0] ?? null), isOpen && isPanel ? first : undefined);
-  const { stopLooking } = useOverlayState.getState();
+  useCheckKey(isOpen ? null : (first ?? waiting[0] ?? null), isOpen && isPanel ? first : undefined);
+  const { stopChecking } = useOverlayState.getState();
   const close = () => {
-    stopLooking();
+    stopChecking();
     // Where it would not have come unasked, its card in the corner is back; elsewhere it would come again at once.
     if (!comesUnasked) shut();
     else if (queue.length > 0) setLater.mutate({ requests: queue, later: { until: null } });
   };
-  const position = positionWords(waiting.length, waiting.length - queue.length);
+  const position = positionText(waiting.length, waiting.length - queue.length);
   const front = { position, all: queue, isCovered: wasCovered };
   return (
     <>
@@ -70,7 +70,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
       {!isOpen && first !== undefined && (
         <CornerNotice request={first} all={queue} own={ownStageId} isQuiet={presentation === 'quiet'} />
       )}
-      {!isOpen && !disabled && <HeldAnswers floats except={ownStageId} />}
+      {!isOpen && !disabled && <DelayedAnswers floats except={ownStageId} />}
       <RulesDialog />
       <TrustDialog />
     </>
@@ -95,15 +95,15 @@ function useHasForm(pending: readonly PendingRequest[], ownStageId: string | nul
 
 /** Returns whether the request is shown in front of or beside the page, and which one. */
 function useOpening({ pending, queue, waiting, ownStageId, presentation }: Opening) {
-  const looked = useOverlayState((state) => state.looked);
+  const checked = useOverlayState((state) => state.looked);
   const paused = useTypingPause();
   const { hasForm, hasOwn } = useHasForm(pending, ownStageId);
   const top = useTopLayer();
   const isCovered = top === 'dialog';
-  const wasCovered = useLately(isCovered);
+  const wasCovered = useRecentlyShown(isCovered);
   const [open, setOpen] = useState(false);
-  useLayoutEffect(() => tell({ type: 'top', top: top === 'above' ? 'overlay' : top }), [top]);
-  const asked = waiting.find((request) => requestKey(request) === looked);
+  useLayoutEffect(() => notify({ type: 'top', top: top === 'above' ? 'overlay' : top }), [top]);
+  const asked = waiting.find((request) => requestKey(request) === checked);
   const first = asked ?? queue[0];
   const key = first === undefined ? null : requestKey(first);
   const isSeen = useArming(
@@ -118,8 +118,8 @@ function useOpening({ pending, queue, waiting, ownStageId, presentation }: Openi
   // A request that was opened over another dialog stays above it.
   const [above, setAbove] = useState<string | null>(null);
   if (asked === undefined && above !== null) setAbove(null);
-  if (asked !== undefined && isCovered && above !== looked) setAbove(looked);
-  const isAbove = above !== null && above === looked;
+  if (asked !== undefined && isCovered && above !== checked) setAbove(checked);
+  const isAbove = above !== null && above === checked;
   const comesUnasked = presentation !== 'quiet' && staysFor && !isCovered;
   const isUnder = isCovered && !isAbove;
   return {
@@ -134,15 +134,15 @@ function useOpening({ pending, queue, waiting, ownStageId, presentation }: Openi
 }
 
 /** C turns to the waiting request: opens it, or arms it in the panel. Without one, it turns to the page's own. */
-function useLookKey(request: PendingRequest | null, inPanel: PendingRequest | undefined): void {
-  const look = useOverlayState((state) => state.look);
+function useCheckKey(request: PendingRequest | null, inPanel: PendingRequest | undefined): void {
+  const check = useOverlayState((state) => state.check);
   useShortcuts({
     c: () => {
       if (inPanel !== undefined) askFor(requestKey(inPanel));
       else if (request === null) return turnToPage();
       else {
         askFor(requestKey(request));
-        look(requestKey(request));
+        check(requestKey(request));
       }
       return true;
     },
@@ -158,7 +158,7 @@ interface CornerNoticeProps {
 
 /** The card in the corner, shown while the request is not. */
 function CornerNotice({ request, all, own, isQuiet }: CornerNoticeProps) {
-  const { hasForm } = useHasForm(useNotHeldByMe(), own);
+  const { hasForm } = useHasForm(useNotDelayedByMe(), own);
   const isCovered = useTopLayer() !== 'page';
   if (!hasForm && !isCovered && !isQuiet) return null;
   const over = isCovered ? 'dialog' : own !== null || hasForm ? 'form' : 'page';

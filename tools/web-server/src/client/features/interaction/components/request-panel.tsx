@@ -2,8 +2,8 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askTitle } from '../words/request-words.ts';
-import { DecisionPlace } from './decision-place.tsx';
-import { HeldAnswers } from './held-answers.tsx';
+import { DecisionSlot } from './decision-place.tsx';
+import { DelayedAnswers } from './held-answers.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { type FrontProps, TextHint } from './request-front.tsx';
@@ -28,12 +28,12 @@ export function RequestPanel({ request, position, all, isCovered }: FrontProps) 
       <p className="visually-hidden" role="status">
         {title}
       </p>
-      <DecisionPlace key={key} about={key} className={css.frontPlace}>
-        <HeldAnswers />
+      <DecisionSlot key={key} about={key} className={css.frontPlace}>
+        <DelayedAnswers />
         <RequestHead request={request} position={position} all={all} />
         <RequestForm request={request} label={title} />
         <TextHint />
-      </DecisionPlace>
+      </DecisionSlot>
     </section>
   );
 }

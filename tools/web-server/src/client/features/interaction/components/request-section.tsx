@@ -2,10 +2,10 @@ import type { PendingRequest } from '@callboard/contract';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useMe } from '../api/use-me.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
-import { isHeldBy } from '../model/held-answers.ts';
+import { isDelayedBy } from '../model/held-answers.ts';
 import { askTitle } from '../words/request-words.ts';
-import { DecisionPlace } from './decision-place.tsx';
-import { HeldAnswerLine } from './held-answers.tsx';
+import { DecisionSlot } from './decision-place.tsx';
+import { DelayedAnswerLine } from './held-answers.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestHead } from './request-head.tsx';
@@ -21,11 +21,11 @@ export function RequestSection({ request, isDetail = false }: RequestSectionProp
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
   const { name } = useMe();
-  if (isHeldBy(request, name)) return <HeldAnswerLine request={request} />;
+  if (isDelayedBy(request, name)) return <DelayedAnswerLine request={request} />;
   return (
-    <DecisionPlace key={key} about={key} isRoom={!isDetail} className={isDetail ? css.detailPlace : css.section}>
+    <DecisionSlot key={key} about={key} isRoom={!isDetail} className={isDetail ? css.detailPlace : css.section}>
       <RequestHead request={request} hasCrumbs={isDetail} linksStage={false} />
       <RequestForm request={request} label={title} />
-    </DecisionPlace>
+    </DecisionSlot>
   );
 }

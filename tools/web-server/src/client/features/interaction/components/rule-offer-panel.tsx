@@ -6,7 +6,7 @@ import { Seen } from '../../../ui/seen.tsx';
 import { useDismissOffer, useSaveRules } from '../api/use-rule-offer.ts';
 import { RULE_ENDS, ruleEnd } from '../model/rule-ends.ts';
 import css from './content.module.css';
-import { RehearsalLines } from './rehearsal-lines.tsx';
+import { DryRunLines } from './rehearsal-lines.tsx';
 
 const SCOPES = [
   { value: 'project', label: 'the project' },
@@ -31,8 +31,8 @@ export function RuleOfferPanel({ offer, close }: { offer: RuleOffer; close: () =
           <Seen text={rule} kind="command" />
         </code>
       ))}
-      <p className={css.hint}>{matchWords(rules)}</p>
-      <RehearsalLines rules={rules} scope={place} />
+      <p className={css.hint}>{matchText(rules)}</p>
+      <DryRunLines rules={rules} scope={place} />
       <div className={css.panelRow}>
         <NativeSelect
           label="For"
@@ -62,7 +62,7 @@ export function RuleOfferPanel({ offer, close }: { offer: RuleOffer; close: () =
 }
 
 /** What else exact rules match, beside what was allowed. */
-export function matchWords(rules: readonly string[]): string {
+export function matchText(rules: readonly string[]): string {
   const [rule = ''] = rules;
   if (rule.startsWith('WebFetch(')) return 'Matches every page of this site.';
   if (!rule.startsWith('Bash(')) return 'Matches every call of this tool, whatever its input.';

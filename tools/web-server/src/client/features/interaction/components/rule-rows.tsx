@@ -29,10 +29,10 @@ export function RuleRows({ rules, namesProject = false }: RuleRowsProps) {
 }
 
 /** What running sessions do once a rule is removed. */
-export const REMOVAL_WORDS =
+export const REMOVAL_TEXTS =
   'Every session starts with these. Once you remove a rule, running sessions ask again; a folder or a host still holds in them until their process ends.';
 
-const KIND_WORDS = { directory: 'Folder', host: 'Network' } as const;
+const KIND_TEXTS = { directory: 'Folder', host: 'Network' } as const;
 
 function RuleRow({ rule, namesProject }: { rule: UsedRule; namesProject: boolean }) {
   const remove = useRemoveRule();
@@ -68,7 +68,7 @@ function RuleRow({ rule, namesProject }: { rule: UsedRule; namesProject: boolean
 function RuleText({ rule }: { rule: UsedRule }) {
   return (
     <>
-      {rule.kind !== 'allow' && <span className={css.hint}>{KIND_WORDS[rule.kind]} </span>}
+      {rule.kind !== 'allow' && <span className={css.hint}>{KIND_TEXTS[rule.kind]} </span>}
       <code className={css.rule}>
         <Seen text={rule.rule} kind="command" />
       </code>

@@ -8,7 +8,7 @@ import { currentParams, useUrlText } from '../../../lib/use-url-text.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { matchesRule, type RuleFilter, readRuleFilter, writeRuleFilter } from '../model/rule-filter.ts';
 import { RepositorySettings } from './project-rules.tsx';
-import { EndedRules, REMOVAL_WORDS, RuleRows } from './rule-rows.tsx';
+import { EndedRules, REMOVAL_TEXTS, RuleRows } from './rule-rows.tsx';
 import css from './rules-page.module.css';
 
 const titles = (view: BoardView) => new Map(view.stages.map(({ id, title }) => [String(id), title]));
@@ -48,7 +48,7 @@ export default function RulesPage() {
           )}
           {rules.length > 0 && (
             <>
-              <p className={css.about}>{REMOVAL_WORDS}</p>
+              <p className={css.about}>{REMOVAL_TEXTS}</p>
               <RuleRows rules={rules} namesProject />
             </>
           )}

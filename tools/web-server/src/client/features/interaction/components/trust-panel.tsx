@@ -2,7 +2,7 @@ import type { ProjectTrust, TrustItem } from '@callboard/contract';
 import { Badge, Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
-import { type TrustPlace, trustQuery, useTrustLater } from '../../../data/trust-query.ts';
+import { type TrustLocation, trustQuery, useTrustLater } from '../../../data/trust-query.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -12,7 +12,7 @@ import { type TrustGroup, trustGroups } from '../model/trust-groups.ts';
 import css from './trust-panel.module.css';
 
 interface TrustPanelProps {
-  place: TrustPlace;
+  place: TrustLocation;
   /** Closes the panel. If set, the panel has a second button for it. */
   done?: () => void;
 }
@@ -101,7 +101,7 @@ function Item({ item: { text, value, file, isNew }, marksNew }: { item: TrustIte
   );
 }
 
-function useTrust({ projectId, stageId }: TrustPlace, done: (() => void) | undefined) {
+function useTrust({ projectId, stageId }: TrustLocation, done: (() => void) | undefined) {
   const cache = useQueryClient();
   const refresh = () => cache.invalidateQueries({ queryKey: trustQuery({ projectId, stageId }).queryKey });
   return useCommand({

@@ -5,7 +5,7 @@ export const FRONT = 'data-request-front';
 export const FRONT_SELECTOR = `[${FRONT}]`;
 
 /** When to look whether the focus was lost: what was over the page may lie over it for a moment. */
-const LOOK_MS = [0, 50, 200];
+const CHECK_INTERVAL_MS = [0, 50, 200];
 
 /** The key of whatever the overlay shows: it takes the focus itself, and keeps it from one request to the next. */
 export const OVERLAY = 'overlay';
@@ -32,7 +32,7 @@ export function useFocusGivenBack(key: string | null): void {
           activeElement === document.body || activeElement?.closest(`${FRONT_SELECTOR}[role="dialog"]`) != null;
         if (isLost) current?.focus({ preventScroll: true });
       };
-      timers.current = LOOK_MS.map((ms) => setTimeout(giveBack, ms));
+      timers.current = CHECK_INTERVAL_MS.map((ms) => setTimeout(giveBack, ms));
     };
   }, [key]);
   // After the effect above, whose end sets them: a page that is gone has no focus to give.

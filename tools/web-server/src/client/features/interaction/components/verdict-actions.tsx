@@ -5,7 +5,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useCanDecide } from '../api/use-request.ts';
-import { type Approval, heldFor, type Verdict } from '../model/verdict.ts';
+import { type Approval, delayedFor, type Verdict } from '../model/verdict.ts';
 import { DecisionButton, type Press, useKeysWork } from './decision-place.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
@@ -48,17 +48,17 @@ export function VerdictActions(props: VerdictActionsProps) {
   const sending = approve.variables?.decision;
 
   const { guard, note } = useUnsentTextWarning({ request, besides: leftOut, yes, no });
-  const allow = guard((press) => approve.mutate({ decision: 'allow', ...allowWith, ...heldFor(press) }));
+  const allow = guard((press) => approve.mutate({ decision: 'allow', ...allowWith, ...delayedFor(press) }));
   const deny = (press?: Press) => {
     const text = reasonToSend(reason).trim();
-    approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }), ...heldFor(press) });
+    approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }), ...delayedFor(press) });
   };
   useVerdictKeys({ act: allow, isOff: off || incomplete }, { act: deny, isOff: off });
-  const isToldAbove = props.showsRefusal === true && isRefusedInput(approve.error);
+  const isReportedAbove = props.showsRefusal === true && isRefusedInput(approve.error);
 
   return (
     <div className={css.actions}>
-      {approve.isError && !isToldAbove && (
+      {approve.isError && !isReportedAbove && (
         <div className={css.problem}>
           <ErrorNote error={approve.error} />
         </div>

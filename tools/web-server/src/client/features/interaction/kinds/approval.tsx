@@ -1,7 +1,7 @@
 import { askedTexts, hiddenWarning, type PendingRequest, visibleText } from '@callboard/contract';
 import { shortPath } from '../../../lib/paths.ts';
 import { firstLine, PATH_SHOWN } from '../../../lib/request-text.ts';
-import { field, filePath, toolTitle, toolWords } from '../../../lib/tool-words.ts';
+import { field, filePath, toolText, toolTitle } from '../../../lib/tool-words.ts';
 import { isCommand } from '../model/edited-input.ts';
 import { commandThatMatters } from '../words/command-that-matters.ts';
 import type { RequestKindView } from './shared/definition.ts';
@@ -11,7 +11,7 @@ export const approval: RequestKindView = {
   name: 'Tool call',
   title({ leavesSandbox, toolName, input }, folder) {
     if (leavesSandbox !== null) return 'Run this command outside the sandbox?';
-    const { object } = toolWords(toolName, input, folder);
+    const { object } = toolText(toolName, input, folder);
     return TOOLS[toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `Use ${toolTitle(toolName)}?`;
   },
   summary(request, folder) {
@@ -23,7 +23,7 @@ export const approval: RequestKindView = {
         ? { text: command, isCode: true, ...about }
         : { text: `Outside the sandbox: ${command}`, isCode: true, ...about };
     }
-    const { verb, object } = toolWords(toolName, input, folder);
+    const { verb, object } = toolText(toolName, input, folder);
     const isOfServer = toolTitle(toolName) !== toolName;
     const text = object !== '' && !isOfServer ? `${verb} ${firstLine(object)}` : verb;
     return filePath(input) === '' || object === '' ? { text } : { text, path: object };
@@ -47,7 +47,7 @@ const TOOLS: Readonly<Record<string, { title: (object: string) => string; verb: 
   WebSearch: { title: () => 'Search the web?', verb: 'search the web for' },
 };
 
-const LONGEST_ON_CARD = 60;
+const MAX_ON_CARD_LENGTH = 60;
 const ON_CARD = ['Bash', 'Read', 'WebFetch', 'WebSearch', 'Glob', 'Grep'];
 
 /** Never if the form shows a warning. */
@@ -56,6 +56,6 @@ function isDecidableOnCard(request: PendingRequest): boolean {
   if (leavesSandbox !== null || !ON_CARD.includes(toolName)) return false;
   if (toolName === 'Bash' && field(input, 'command').includes('\n')) return false;
   if (hiddenWarning(askedTexts(request)) !== null) return false;
-  const { object } = toolWords(toolName, input);
-  return object !== '' && object.length <= LONGEST_ON_CARD;
+  const { object } = toolText(toolName, input);
+  return object !== '' && object.length <= MAX_ON_CARD_LENGTH;
 }

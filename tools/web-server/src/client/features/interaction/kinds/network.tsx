@@ -1,13 +1,13 @@
-import { askedTexts, hiddenWarning, hostPlace, type PendingRequest } from '@callboard/contract';
-import { hostWords } from '../../../lib/request-text.ts';
+import { askedTexts, hiddenWarning, hostLocation, type PendingRequest } from '@callboard/contract';
+import { hostText } from '../../../lib/request-text.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { RequestKindView } from './shared/definition.ts';
 
 /** A sandboxed command that wants to reach a host. */
 export const network: RequestKindView = {
   name: 'Network',
-  title: (request) => `Connect to ${hostWords(request)}?`,
-  summary: (request) => ({ text: `Connect to ${hostWords(request)}` }),
+  title: (request) => `Connect to ${hostText(request)}?`,
+  summary: (request) => ({ text: `Connect to ${hostText(request)}` }),
   Body: ({ parts, ...props }) => <parts.NetworkBody {...props} />,
   denied: 'Denied',
   showsChangedInput: false,
@@ -16,11 +16,11 @@ export const network: RequestKindView = {
   isDecidableOnCard,
 };
 
-const LONGEST_ON_CARD = 60;
+const MAX_ON_CARD_LENGTH = 60;
 
 /** Never for a host that the form warns about. */
 function isDecidableOnCard(request: PendingRequest): boolean {
   const host = field(request.input, 'host');
-  const isPlain = host !== '' && host.length <= LONGEST_ON_CARD && hostPlace(host) === null;
+  const isPlain = host !== '' && host.length <= MAX_ON_CARD_LENGTH && hostLocation(host) === null;
   return isPlain && hiddenWarning(askedTexts(request)) === null;
 }

@@ -40,7 +40,7 @@ export const armedSelector =
 type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
 
 /** Feeds an event to the state machine. @param when when it happened, which can be before this page handled it */
-export function tell(event: WithoutTime<ArmingEvent>, when = performance.now()): void {
+export function notify(event: WithoutTime<ArmingEvent>, when = performance.now()): void {
   const { state, now } = useArming.getState();
   const next = arming(state, { ...event, at: when });
   const latest = Math.max(when, now);
@@ -56,7 +56,7 @@ function planTick(state: Arming, now: number): void {
   const id = setTimeout(
     () => {
       useArming.setState({ timer: null });
-      tell({ type: 'passed' });
+      notify({ type: 'passed' });
     },
     Math.max(1, at - performance.now() + 1),
   );
@@ -64,7 +64,7 @@ function planTick(state: Arming, now: number): void {
 }
 
 /** Records that a person asked to see this, with a key or a press on a link to it. */
-export const askFor = (key: string): void => tell({ type: 'asked-for', key });
+export const askFor = (key: string): void => notify({ type: 'asked-for', key });
 
 /** Whether this key may decide the form. */
 export const mayKeyDecide = (id: string, { code }: KeyboardEvent): boolean =>
@@ -82,13 +82,13 @@ export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEven
 export const isTap = ({ detail }: Pick<MouseEvent, 'detail'>): boolean =>
   detail > 0 && useArming.getState().state.isTouch;
 
-const placeOf = (target: EventTarget | null): string | null =>
+const locationOf = (target: EventTarget | null): string | null =>
   target instanceof Element ? (target.closest(`[${PLACE}]`)?.getAttribute(PLACE) ?? null) : null;
 
 /** Returns the form whose enabled button is under the target; null if there is none. */
 function buttonPlace(target: EventTarget | null): string | null {
   const button = target instanceof Element ? target.closest(`[${DECIDES}]`) : null;
-  return button === null || button.matches('[aria-disabled="true"], :disabled') ? null : placeOf(button);
+  return button === null || button.matches('[aria-disabled="true"], :disabled') ? null : locationOf(button);
 }
 
 const TURNS: ReadonlySet<string> = new Set(['Tab', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'j', 'k']);
@@ -106,37 +106,37 @@ export function followPerson(): () => void {
   let turning: number | null = null;
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, code, repeat, timeStamp } = event;
-    tell({ type: 'key-down', code, isRepeat: repeat, hasText: hasFieldText() }, timeStamp);
+    notify({ type: 'key-down', code, isRepeat: repeat, hasText: hasFieldText() }, timeStamp);
     if (!isTurning(event)) return;
     turning = timeStamp;
     setTimeout(() => {
       turning = null;
     });
-    const id = placeOf(target) ?? overlayForm(useArming.getState().state);
-    if (id !== null) tell({ type: 'turned', id }, timeStamp);
+    const id = locationOf(target) ?? overlayForm(useArming.getState().state);
+    if (id !== null) notify({ type: 'turned', id }, timeStamp);
   };
   const onFocus = ({ target }: FocusEvent) => {
-    const id = placeOf(target);
-    if (turning !== null && id !== null) tell({ type: 'turned', id }, turning);
+    const id = locationOf(target);
+    if (turning !== null && id !== null) notify({ type: 'turned', id }, turning);
   };
   const onPointerMove = ({ clientX: x, clientY: y, target, timeStamp }: PointerEvent) =>
-    tell({ type: 'pointer', x, y, over: placeOf(target) }, timeStamp);
+    notify({ type: 'pointer', x, y, over: locationOf(target) }, timeStamp);
   const onPress = ({ target, timeStamp, pointerType }: PointerEvent) => {
     const isTouch = pointerType === 'touch';
-    tell({ type: 'press', over: placeOf(target), button: buttonPlace(target), isTouch }, timeStamp);
+    notify({ type: 'press', over: locationOf(target), button: buttonPlace(target), isTouch }, timeStamp);
   };
   // A key presses a button only after its keyup event.
-  const onKeyUp = ({ code }: KeyboardEvent) => void setTimeout(() => tell({ type: 'key-up', code }));
-  const onVisibility = () => tell({ type: document.visibilityState === 'hidden' ? 'left' : 'returned' });
+  const onKeyUp = ({ code }: KeyboardEvent) => void setTimeout(() => notify({ type: 'key-up', code }));
+  const onVisibility = () => notify({ type: document.visibilityState === 'hidden' ? 'left' : 'returned' });
   document.addEventListener('keydown', onKeyDown, on);
   document.addEventListener('keyup', onKeyUp, on);
   document.addEventListener('focusin', onFocus, on);
   document.addEventListener('pointermove', onPointerMove, on);
   document.addEventListener('pointerdown', onPress, on);
-  document.addEventListener('wheel', ({ timeStamp }) => tell({ type: 'wheel' }, timeStamp), on);
+  document.addEventListener('wheel', ({ timeStamp }) => notify({ type: 'wheel' }, timeStamp), on);
   document.addEventListener('visibilitychange', onVisibility, on);
-  window.addEventListener('blur', (event) => event.target === window && tell({ type: 'left' }), on);
-  window.addEventListener('focus', (event) => event.target === window && tell({ type: 'returned' }), on);
+  window.addEventListener('blur', (event) => event.target === window && notify({ type: 'left' }), on);
+  window.addEventListener('focus', (event) => event.target === window && notify({ type: 'returned' }), on);
   return () => stop.abort();
 }
 

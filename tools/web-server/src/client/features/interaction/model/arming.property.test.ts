@@ -16,7 +16,7 @@ import {
 const IDS = ['a', 'b'];
 const CODES = ['KeyA', 'KeyD', 'Enter', 'Space'];
 const id = fc.constantFrom(...IDS);
-type Told = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
+type Reported = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
 const over = fc.option(id);
 const point = { x: fc.integer({ min: 0, max: 20 }), y: fc.integer({ min: 0, max: 20 }) };
 
@@ -42,7 +42,7 @@ const comes = (way: Way) =>
       armsAlone: often(4),
       isSeen: often(5),
     })
-    .map(({ isSeen, ...form }): Told[] => {
+    .map(({ isSeen, ...form }): Reported[] => {
       const isOver = way !== 'any' && way !== 'panel' && form.layer === 'overlay';
       return [
         ...(isOver && way === 'quiet' ? [{ type: 'asked-for', key: form.key } as const] : []),
@@ -73,8 +73,8 @@ const wait = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constantFrom(0, 450, 
 const happening = (way: Way) =>
   fc.oneof(
     { weight: 2, arbitrary: comes(way) },
-    { weight: 4, arbitrary: key.map((one): Told[] => [one]) },
-    { weight: 5, arbitrary: other.map((one): Told[] => [one]) },
+    { weight: 4, arbitrary: key.map((one): Reported[] => [one]) },
+    { weight: 5, arbitrary: other.map((one): Reported[] => [one]) },
   );
 /** By how much the page hears of an act late. */
 const late = fc.oneof(
@@ -87,9 +87,9 @@ const story = (way: Way) =>
   fc.array(fc.tuple(wait, late, happening(way)), { maxLength: 30 }).map((steps) => {
     let now = 0;
     let lastAct = 0;
-    return steps.flatMap(([ms, lateMs, told]) => {
+    return steps.flatMap(([ms, lateMs, reported]) => {
       now += ms;
-      return told.map((one) => {
+      return reported.map((one) => {
         if (!ACTS.has(one.type)) return { ...one, at: now } as ArmingEvent;
         lastAct = Math.max(lastAct, now - lateMs);
         return { ...one, at: lastAct } as ArmingEvent;
@@ -214,9 +214,9 @@ it.each(WAYS)('names the time of the next change, and no verdict changes before 
 it('a tap decides exactly what a press of the mouse would, at the same moments', () => {
   fc.assert(
     fc.property(story('any'), fc.boolean(), (events, isTouch) => {
-      const verdicts = (told: readonly ArmingEvent[]) => {
+      const verdicts = (reported: readonly ArmingEvent[]) => {
         let state = START;
-        return told.map((event) => {
+        return reported.map((event) => {
           state = arming(state, event);
           return IDS.flatMap((form) => [
             pressDecides(state, form, event.at),

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { type ArmingEvent, arming, isArmed, keyDecides, pressDecides, START } from './arming.ts';
 
-type Told = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
+type Reported = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
 
 /** Returns the state after these events, each at its time. */
-const after = (...told: readonly (readonly [at: number, event: Told])[]) =>
-  told.reduce((state, [at, event]) => arming(state, { ...event, at } as ArmingEvent), START);
+const after = (...reported: readonly (readonly [at: number, event: Reported])[]) =>
+  reported.reduce((state, [at, event]) => arming(state, { ...event, at } as ArmingEvent), START);
 
 const drawn = (
   id: string,
   more: Partial<{ layer: 'page' | 'overlay'; takesKeys: boolean; armsAlone: boolean; key: string }> = {},
-): Told => ({
+): Reported => ({
   type: 'drawn',
   id,
   key: `about ${id}`,
@@ -19,16 +19,16 @@ const drawn = (
   armsAlone: true,
   ...more,
 });
-const seen = (id: string): Told => ({ type: 'view', id, isIn: true });
-const pointer = (x: number, over: string | null): Told => ({ type: 'pointer', x, y: 100, over });
-const down = (code: string, more: Partial<{ isRepeat: boolean; hasText: boolean }> = {}): Told => ({
+const seen = (id: string): Reported => ({ type: 'view', id, isIn: true });
+const pointer = (x: number, over: string | null): Reported => ({ type: 'pointer', x, y: 100, over });
+const down = (code: string, more: Partial<{ isRepeat: boolean; hasText: boolean }> = {}): Reported => ({
   type: 'key-down',
   code,
   isRepeat: false,
   hasText: false,
   ...more,
 });
-const press = (over: string | null, button: string | null = over): Told => ({ type: 'press', over, button });
+const press = (over: string | null, button: string | null = over): Reported => ({ type: 'press', over, button });
 
 const shown = [
   [0, pointer(500, null)],
@@ -45,7 +45,7 @@ describe('a key', () => {
     expect(keyDecides(after(...shown, [2_000, down('KeyA')]), 'x', 'KeyA')).toBe(true);
   });
 
-  it.each<[string, Told]>([
+  it.each<[string, Reported]>([
     ['a key', down('KeyW')],
     ['a pointer that moves elsewhere', pointer(480, null)],
     ['a press elsewhere', press(null)],
@@ -59,7 +59,7 @@ describe('a key', () => {
     expect(isArmed(state, 'x', 2_900)).toBe(isAlone);
   });
 
-  it.each<[string, Told]>([
+  it.each<[string, Reported]>([
     ['a pointer that moved onto it', pointer(400, 'x')],
     ['a press into it', press('x', null)],
     ['Tab', { type: 'turned', id: 'x' }],
@@ -125,7 +125,7 @@ describe('a key', () => {
     expect([keyDecides(state, 'x', 'KeyA'), keyDecides(state, 'y', 'KeyA')]).toEqual([false, true]);
   });
 
-  const passed: Told = { type: 'passed' };
+  const passed: Reported = { type: 'passed' };
 
   it('decides nothing if it went down before the form armed, and the page heard of it only afterwards', () => {
     const state = after(...shown, [2_001, passed], [1_854, down('KeyA')]);
@@ -144,7 +144,7 @@ describe('a key', () => {
     expect(keyDecides(turned, 'x', 'KeyA')).toBe(true);
   });
 
-  it.each<[string, Told]>([
+  it.each<[string, Reported]>([
     ['a pointer that moved onto it', pointer(400, 'x')],
     ['a press into it', press('x', null)],
     ['Tab', { type: 'turned', id: 'x' }],
@@ -167,7 +167,7 @@ describe('a key', () => {
   });
 
   it('decides a form that a person asked for shortly before it was drawn, and no form drawn much later', () => {
-    const ask: Told = { type: 'asked-for', key: 'about x' };
+    const ask: Reported = { type: 'asked-for', key: 'about x' };
     const state = after([900, ask], ...shown.slice(1));
     expect(isArmed(state, 'x', 1_500)).toBe(true);
     expect(isArmed(after([900, ask], [3_000, drawn('x')], [3_000, seen('x')]), 'x', 3_500)).toBe(false);

@@ -27,7 +27,7 @@ interface Form {
 }
 
 /** A key that is held down: the form it may decide, and whether a field held text when it went down. */
-interface HeldKey {
+interface DelayedKey {
   formId: string | null;
   hasText: boolean;
 }
@@ -50,7 +50,7 @@ export interface Arming {
   /** Whether the person is in another window or tab. */
   isAway: boolean;
   pointer: Point | null;
-  held: ReadonlyMap<string, HeldKey>;
+  held: ReadonlyMap<string, DelayedKey>;
   /** The form whose enabled button was under the last press when it began. */
   pressed: string | null;
   /** Whether the last press was a tap on a touch screen. Decides how an answer is sent, never whether. */

@@ -6,9 +6,9 @@ const FIELDS = ['textarea', 'input', '[contenteditable]:not([contenteditable="fa
   .map((field) => `${field}:not([aria-hidden="true"])`)
   .join();
 /** The polling interval for text that changes without an event (a restored draft, a sent message). */
-const LOOK_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 
-function holdsText(field: Element): boolean {
+function pausesText(field: Element): boolean {
   if (field instanceof HTMLSelectElement || !isTextField(field)) return false;
   const isInput = field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement;
   if (isInput && (field.readOnly || field.type === 'hidden')) return false;
@@ -20,14 +20,14 @@ function holdsText(field: Element): boolean {
 /** Whether a field holds unsent text. @param outside ignores fields inside elements that match this selector */
 export function hasFieldText(outside?: string): boolean {
   return [...document.querySelectorAll(FIELDS)].some(
-    (field) => (outside === undefined || field.closest(outside) === null) && holdsText(field),
+    (field) => (outside === undefined || field.closest(outside) === null) && pausesText(field),
   );
 }
 
 function onFieldText(changed: () => void): () => void {
   const events = ['input', 'change', 'focusin', 'focusout'];
   for (const name of events) document.addEventListener(name, changed);
-  const timer = setInterval(changed, LOOK_MS);
+  const timer = setInterval(changed, CHECK_INTERVAL_MS);
   return () => {
     for (const name of events) document.removeEventListener(name, changed);
     clearInterval(timer);

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { request } from '../../../test/samples.ts';
 import { inboxAddress, inboxChoices, matchesInbox, ofRequest, ofStopped, readInboxFilter } from './inbox-filter.ts';
 
-const stakes = (...codes: string[]) => ({ stakes: codes.map((code) => ({ code, text: code, command: null })) });
+const risks = (...codes: string[]) => ({ stakes: codes.map((code) => ({ code, text: code, command: null })) });
 const rows = [
-  ofRequest(request('A', '1', stakes('deletes', 'network')), 'web'),
-  ofRequest(request('B', '2', stakes('network', 'network')), 'web'),
-  ofRequest(request('C', '3', { kind: 'plan', toolName: 'ExitPlanMode', ...stakes() }), 'api'),
+  ofRequest(request('A', '1', risks('deletes', 'network')), 'web'),
+  ofRequest(request('B', '2', risks('network', 'network')), 'web'),
+  ofRequest(request('C', '3', { kind: 'plan', toolName: 'ExitPlanMode', ...risks() }), 'api'),
   ofStopped('api'),
 ];
 const projects = [

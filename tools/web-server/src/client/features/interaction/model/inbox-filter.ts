@@ -2,9 +2,9 @@ import {
   type BoardView,
   type PendingRequest,
   RequestKind,
-  STAKE_WORDS,
+  RISK_TEXTS,
+  RiskCode,
   type StageId,
-  StakeCode,
 } from '@callboard/contract';
 import { requestKinds } from '../kinds/registry.ts';
 
@@ -13,12 +13,12 @@ export interface InboxFilter {
   project: string;
   /** A kind of request, or `STOPPED`. */
   kind: string;
-  /** Something at stake, or `NOTHING_KNOWN`. */
+  /** Something at risk, or `NOTHING_KNOWN`. */
   risk: string;
 }
 
 const STOPPED = 'stopped';
-const NOTHING_KNOWN = 'none';
+const NOTHING_CACHED = 'none';
 const NAMES = ['project', 'kind', 'risk'] as const;
 
 export const readInboxFilter = (params: URLSearchParams): InboxFilter => ({
@@ -46,7 +46,7 @@ export interface Filtered {
 export const ofRequest = ({ kind, stakes }: PendingRequest, project: string): Filtered => ({
   project,
   kind,
-  risks: stakes.length === 0 ? [NOTHING_KNOWN] : stakes.map(({ code }) => code),
+  risks: stakes.length === 0 ? [NOTHING_CACHED] : stakes.map(({ code }) => code),
 });
 
 export const ofStopped = (project: string): Filtered => ({ project, kind: STOPPED, risks: null });
@@ -91,8 +91,8 @@ function namesOf(name: keyof InboxFilter, projects: Choosing['projects']): { val
       ];
     case 'risk':
       return [
-        ...StakeCode.options.map((code) => ({ value: code, label: capitalised(STAKE_WORDS[code]) })),
-        { value: NOTHING_KNOWN, label: 'Nothing known' },
+        ...RiskCode.options.map((code) => ({ value: code, label: capitalised(RISK_TEXTS[code]) })),
+        { value: NOTHING_CACHED, label: 'Nothing known' },
       ];
     default:
       return name satisfies never;
@@ -102,17 +102,17 @@ function namesOf(name: keyof InboxFilter, projects: Choosing['projects']): { val
 const capitalised = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
 
 /** What the inbox tells of each stage. */
-export interface InboxPlace {
+export interface InboxPosition {
   title: string;
   projectId: string;
   project: string | undefined;
   /** The stage's worktree; null while there is none. */
   folder: string | null;
 }
-export type InboxPlaces = Readonly<Record<StageId, InboxPlace>>;
+export type InboxPositions = Readonly<Record<StageId, InboxPosition>>;
 
 /** Returns what the inbox tells of each stage, read once for all rows. */
-export function inboxPlaces({ stages, projects }: BoardView): InboxPlaces {
+export function inboxPositions({ stages, projects }: BoardView): InboxPositions {
   const names = new Map(projects.map(({ id, name }) => [id, name]));
   return Object.fromEntries(
     stages.map(({ id, title, projectId, worktree }) => [

@@ -24,7 +24,7 @@ export function inboxGroups(pending: readonly PendingRequest[], folderOf: Folder
   for (const request of inOrder(pending)) {
     const input = sameKey(request, folderOf(request.stageId));
     const rule = ruleOf(request);
-    const keys = mayBeDecidedTogether(request) ? [input, ...(rule === null ? [] : [ruleKey(request, rule)])] : [];
+    const keys = mayBeDecidedAsBatch(request) ? [input, ...(rule === null ? [] : [ruleKey(request, rule)])] : [];
     const group = keys.map((key) => known.get(key)).find((found) => found !== undefined);
     if (group !== undefined) {
       group.requests.push(request);
@@ -42,7 +42,7 @@ type FolderOf = (stageId: PendingRequest['stageId']) => string | null;
 const nowhere: FolderOf = () => null;
 
 /** Whether it may be decided with others. A person looks at each command that leaves the sandbox separately. */
-export const mayBeDecidedTogether = ({ kind, leavesSandbox }: PendingRequest): boolean =>
+export const mayBeDecidedAsBatch = ({ kind, leavesSandbox }: PendingRequest): boolean =>
   requestKinds[kind].canBeGrouped && leavesSandbox === null;
 
 /** Equal for equal requests. Ignores the description, as Claude words it differently each time, and where the worktree is. */

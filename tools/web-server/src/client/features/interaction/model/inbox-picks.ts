@@ -9,7 +9,7 @@ interface InboxPicks {
   isPicking: boolean;
   toggle(keys: readonly string[]): void;
   clear(): void;
-  look(key: string): void;
+  check(key: string): void;
   startPicking(): void;
 }
 
@@ -24,6 +24,6 @@ export const useInboxPicks = create<InboxPicks>((set) => ({
       return { picked: new Set(isAll ? [...picked].filter((key) => !keys.includes(key)) : [...picked, ...keys]) };
     }),
   clear: () => set({ picked: new Set(), isPicking: false }),
-  look: (key) => set(({ looked }) => (looked.has(key) ? { looked } : { looked: new Set([...looked, key]) })),
+  check: (key) => set(({ looked }) => (looked.has(key) ? { looked } : { looked: new Set([...looked, key]) })),
   startPicking: () => set({ isPicking: true }),
 }));

@@ -10,8 +10,8 @@ interface OverlayState {
   leave(keys: Iterable<string>): void;
   /** The server has been told. */
   left(key: string): void;
-  look(key: string): void;
-  stopLooking(): void;
+  check(key: string): void;
+  stopChecking(): void;
 }
 
 export const useOverlayState = create<OverlayState>((set) => ({
@@ -19,8 +19,8 @@ export const useOverlayState = create<OverlayState>((set) => ({
   looked: null,
   leave: (keys) => set(({ leaving }) => ({ leaving: new Set([...leaving, ...keys]), looked: null })),
   left: (key) => set(({ leaving }) => ({ leaving: new Set([...leaving].filter((other) => other !== key)) })),
-  look: (key) => set({ looked: key }),
-  stopLooking: () => set({ looked: null }),
+  check: (key) => set({ looked: key }),
+  stopChecking: () => set({ looked: null }),
 }));
 
 /** Returns the overlay's queue: longest-waiting first, without requests that were set aside and without those of the open stage. */
@@ -37,7 +37,7 @@ export const inOrder = (pending: readonly PendingRequest[]): PendingRequest[] =>
   [...pending].sort((a, b) => a.createdAt.localeCompare(b.createdAt));
 
 /** Returns where a request stands among those that wait: "1 of 3", or "1 new · 13 in the inbox". */
-export function positionWords(waiting: number, aside: number): string {
+export function positionText(waiting: number, aside: number): string {
   if (aside === 0) return waiting > 1 ? `1 of ${waiting}` : '';
   return aside === waiting ? `${waiting} in the inbox` : `${waiting - aside} new · ${waiting} in the inbox`;
 }

@@ -56,8 +56,8 @@ it('is complete once every question has an answer', () => {
 it('counts the answers of several questions, and finds the next open one', () => {
   const chosen = choose(single, EMPTY_ANSWER, 'Red', true);
   const both = [single, multi];
-  expect(progress(both, answersOf(both, []))).toEqual({ words: '0 of 2 answered', next: 0 });
-  expect(progress(both, answersOf(both, [chosen]))).toEqual({ words: '1 of 2 answered', next: 1 });
+  expect(progress(both, answersOf(both, []))).toEqual({ text: '0 of 2 answered', next: 0 });
+  expect(progress(both, answersOf(both, [chosen]))).toEqual({ text: '1 of 2 answered', next: 1 });
   expect(progress(both, answersOf(both, [chosen, chosen]))).toBeNull();
   expect(progress([single], {})).toBeNull();
   expect([single, { ...multi, header: 'Colours' }].map(questionName)).toEqual(['Which one?', 'Colours']);

@@ -50,11 +50,11 @@ export function openQuestion(questions: readonly Question[], answers: Record<str
 export function progress(
   questions: readonly Question[],
   answers: Record<string, string>,
-): { words: string; next: number } | null {
+): { text: string; next: number } | null {
   const open = questions.filter((question) => isOpen(question, answers)).length;
   if (open === 0 || questions.length < 2) return null;
   return {
-    words: `${questions.length - open} of ${questions.length} answered`,
+    text: `${questions.length - open} of ${questions.length} answered`,
     next: openQuestion(questions, answers),
   };
 }

@@ -50,7 +50,7 @@ export const useUnsaved = create<Unsaved>((set, get) => ({
   byRequest: onDevice.all(),
   saver: createDraftSaver(),
   set(key, draft) {
-    onDevice.keep(key, draft);
+    onDevice.save(key, draft);
     set(({ byRequest }) => ({ byRequest: { ...byRequest, [key]: draft } }));
   },
   drop(key) {

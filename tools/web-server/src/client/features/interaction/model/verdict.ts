@@ -4,7 +4,7 @@ import type { UseMutationResult } from '@tanstack/react-query';
 export type Verdict = Omit<ApproveBody, 'requestId'>;
 
 /** An answer by a tap is held back, so that a slip of the thumb can be taken back; a key or the mouse sends it at once. */
-export const heldFor = (press: { isTap: boolean } | undefined): Pick<Verdict, 'hold'> =>
+export const delayedFor = (press: { isTap: boolean } | undefined): Pick<Verdict, 'hold'> =>
   press?.isTap === true ? { hold: true } : {};
 
 /** The answers to a question, or a refusal to answer. */

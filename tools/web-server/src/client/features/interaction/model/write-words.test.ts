@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { writeWords } from './write-words.ts';
+import { writeText } from './write-words.ts';
 
 it('says only what was known when the request was made', () => {
-  expect(writeWords({ fileExists: false })).toBe('New file');
-  expect(writeWords({ fileExists: true })).toBe('Replaces the file');
-  expect(writeWords({})).toBe('The whole file');
+  expect(writeText({ fileExists: false })).toBe('New file');
+  expect(writeText({ fileExists: true })).toBe('Replaces the file');
+  expect(writeText({})).toBe('The whole file');
 });

@@ -1,16 +1,16 @@
-import type { Stake } from '@callboard/contract';
+import type { Risk } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { commandThatMatters } from './command-that-matters.ts';
 
-const of = (command: string, stakes: Stake[] = []) => commandThatMatters({ input: { command }, stakes });
-const crontab: Stake = { code: 'schedules', text: 'Changes scheduled jobs (crontab).', command: 'crontab jobs.txt' };
+const of = (command: string, stakes: Risk[] = []) => commandThatMatters({ input: { command }, stakes });
+const crontab: Risk = { code: 'schedules', text: 'Changes scheduled jobs (crontab).', command: 'crontab jobs.txt' };
 
 it('shows a short command as it is', () => {
   expect(of(' npm i left-pad\n')).toBe('npm i left-pad');
   expect(of('cd app && crontab jobs.txt', [crontab])).toBe('cd app && crontab jobs.txt');
 });
 
-it('shows the part of a script with the most at stake, and that there is more', () => {
+it('shows the part of a script with the most at risk, and that there is more', () => {
   expect(of('# Set up\nnpm ci\ncrontab jobs.txt\nnpm test', [crontab])).toBe('… crontab jobs.txt …');
   expect(of('crontab jobs.txt\nnpm test', [crontab])).toBe('crontab jobs.txt …');
 });

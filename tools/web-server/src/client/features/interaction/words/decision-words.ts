@@ -1,5 +1,5 @@
 import { byWhom, type Decision, type Question } from '@callboard/contract';
-import { deniedWords } from '../../../lib/denial-words.ts';
+import { deniedText } from '../../../lib/denial-words.ts';
 import { exactDuration } from '../../../lib/format.ts';
 import { requestKinds } from '../kinds/registry.ts';
 
@@ -10,13 +10,13 @@ export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
   requestKinds[kind].showsChangedInput && outcome === 'allowed' && updatedInput !== null;
 
 /** Returns a decision in one line: "Allowed by Ada from Terminal on desk after 4 min 12 s". The time is how long Claude waited. */
-export function decisionWords(decision: Decision): string {
+export function decisionText(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
   switch (decision.outcome) {
     case 'allowed':
       return `Allowed${isChanged(decision) ? ' with changes' : ''}${byPerson(decision)} after ${waited}`;
     case 'denied':
-      if (decision.denial !== null) return deniedWords(decision.denial);
+      if (decision.denial !== null) return deniedText(decision.denial);
       return `${requestKinds[decision.kind].denied}${byPerson(decision)} after ${waited}`;
     case 'answered':
       return `Answered${byPerson(decision)} after ${waited}`;
@@ -33,7 +33,7 @@ export function decisionWords(decision: Decision): string {
  * Returns the answers in one line, each after its question's short name, or the question itself if Claude gave it none:
  * "Database: PostgreSQL; Write tests? yes". Null if there are no answers.
  */
-export function answerWords({ answers, outcome }: Decision, questions: readonly Question[]): string | null {
+export function answerText({ answers, outcome }: Decision, questions: readonly Question[]): string | null {
   if (outcome !== 'answered' || answers === null) return null;
   const headers = new Map(questions.map(({ question, header }) => [question, header ?? '']));
   const given = [...headers.keys(), ...Object.keys(answers).filter((question) => !headers.has(question))]
@@ -46,7 +46,7 @@ export function answerWords({ answers, outcome }: Decision, questions: readonly 
 }
 
 /** Returns the delivery state of the answer in words; null once Claude has confirmed it. */
-export function deliveryWords(decision: Decision): string | null {
+export function deliveryText(decision: Decision): string | null {
   switch (decision.delivery) {
     case 'confirmed':
     case 'none':
@@ -58,14 +58,14 @@ export function deliveryWords(decision: Decision): string | null {
     case 'not-applied':
       return 'not applied: the request was withdrawn first';
     case 'unknown':
-      return `not known whether it took effect: the process ended before confirming${settledWords(decision)}`;
+      return `not known whether it took effect: the process ended before confirming${settledText(decision)}`;
     default:
       return decision.delivery satisfies never;
   }
 }
 
 /** Returns how a person settled an answer whose fate is unknown: "; sent to Claude again by Ada". */
-function settledWords({ settlement }: Decision): string {
+function settledText({ settlement }: Decision): string {
   if (settlement === null) return '';
   return `; ${settlement.how === 'retried' ? 'sent to Claude again' : 'dismissed'} by ${settlement.by}`;
 }

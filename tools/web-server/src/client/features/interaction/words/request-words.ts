@@ -4,10 +4,10 @@ import type { Summary } from '../kinds/shared/definition.ts';
 
 /** Returns the name of a form or dialog: "Login form: Run this command?". */
 export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
-  `${stageTitle}: ${askWords(request, folder)}`;
+  `${stageTitle}: ${requestText(request, folder)}`;
 
 /** Returns that name without the stage's title, as its heading: "Run this command?". */
-export const askWords = (request: PendingRequest, folder: string | null): string =>
+export const requestText = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].title(request, folder);
 
 /** Returns what is asked, in one line that the caller truncates, and how to show it. */

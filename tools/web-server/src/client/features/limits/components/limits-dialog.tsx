@@ -3,7 +3,7 @@ import { Checkbox, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { exactTime } from '../../../lib/format.ts';
-import { comingTime, shareWords, windowWords } from '../../../lib/limit-words.ts';
+import { comingTime, formatShare, windowLabel } from '../../../lib/limit-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -51,11 +51,11 @@ function Windows({ limits }: { limits: UsageLimits }) {
 
 function Window({ window, now }: { window: LimitWindow; now: Date }) {
   const { name, utilization, status, resetsAt } = window;
-  const share = utilization === null ? (status === 'reached' ? 'reached' : '') : shareWords(utilization);
+  const share = utilization === null ? (status === 'reached' ? 'reached' : '') : formatShare(utilization);
   return (
     <li>
       <div className={css.line}>
-        <span>{windowWords(name)}</span>
+        <span>{windowLabel(name)}</span>
         <span className="figures">{share}</span>
       </div>
       {utilization !== null && (
@@ -94,7 +94,7 @@ function AtLimit({ settings }: { settings: LimitSettings }) {
         label="Hold automatic starts"
         description="What has begun can then finish. A stage that you start yourself is not held."
         data={[
-          ...shares.map((share) => ({ value: String(share), label: `At ${shareWords(share)} of a limit or more` })),
+          ...shares.map((share) => ({ value: String(share), label: `At ${formatShare(share)} of a limit or more` })),
           { value: NEVER, label: 'Only while a limit is reached' },
         ]}
         value={holdStartsAt === null ? NEVER : String(holdStartsAt)}

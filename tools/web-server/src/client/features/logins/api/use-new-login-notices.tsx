@@ -14,13 +14,13 @@ const noticeOf = (loginId: string): string => `login-${loginId}`;
 export function useNewLoginNotices(): void {
   const { data: logins } = useQuery(newLoginsQuery);
   const { mutate } = useRevoke();
-  const told = useRef(new Set<string>());
-  const tell = useEffectEvent((those: readonly Login[]) => {
+  const reported = useRef(new Set<string>());
+  const notify = useEffectEvent((those: readonly Login[]) => {
     const ids = those.map(({ loginId }) => loginId);
     // The login was revoked, here or elsewhere.
-    for (const loginId of told.current) if (!ids.includes(loginId)) notifications.hide(noticeOf(loginId));
+    for (const loginId of reported.current) if (!ids.includes(loginId)) notifications.hide(noticeOf(loginId));
     for (const login of those) {
-      if (login.loginId === ownLoginId() || told.current.has(login.loginId)) continue;
+      if (login.loginId === ownLoginId() || reported.current.has(login.loginId)) continue;
       notifications.show({
         id: noticeOf(login.loginId),
         title: `New login: ${login.browser}`,
@@ -28,9 +28,9 @@ export function useNewLoginNotices(): void {
         autoClose: false,
       });
     }
-    told.current = new Set(ids);
+    reported.current = new Set(ids);
   });
-  useEffect(() => tell(logins ?? []), [logins]);
+  useEffect(() => notify(logins ?? []), [logins]);
 }
 
 function NewLogin({ login: { name, browser, createdAt }, revoke }: { login: Login; revoke: () => void }) {

@@ -2,7 +2,7 @@ import type { Machine } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { count, sizeWords } from '../../../lib/format.ts';
+import { count, formatSize } from '../../../lib/format.ts';
 import { machineLabel } from '../../../lib/machine-choice.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
@@ -93,7 +93,7 @@ function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
               </span>
               <span>load {load.toFixed(1)}</span>
               <span>
-                {sizeWords(machine.freeMemoryBytes)} of {sizeWords(machine.memoryBytes)} free
+                {formatSize(machine.freeMemoryBytes)} of {formatSize(machine.memoryBytes)} free
               </span>
             </>
           )}

@@ -36,7 +36,7 @@ export function useFiles(stageId: StageId) {
   /** How many batches of added files are not fully read and uploaded yet. */
   const [adding, setAdding] = useState(0);
 
-  async function keep(file: ReadFile): Promise<ReadFile> {
+  async function save(file: ReadFile): Promise<ReadFile> {
     const { fileId, content } = file;
     const { addFile, removeFile } = useUnsent.getState();
     addFile(stageId, file);
@@ -60,7 +60,7 @@ export function useFiles(stageId: StageId) {
     setNote(null);
     if (refused !== null) return;
     setAdding((times) => times + 1);
-    const results = await Promise.allSettled(more.map(async (file) => keep(await readFile(file))));
+    const results = await Promise.allSettled(more.map(async (file) => save(await readFile(file))));
     const problems = results.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
     if (problems.length > 0) setProblem(problems.join(' '));
     setNote(notesOn(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))));

@@ -17,7 +17,7 @@ export function AttachedFiles({ stageId, kept, uploading }: AttachedFilesProps) 
   return (
     <FileList>
       {kept.map((file) => (
-        <KeptFile key={file.fileId} stageId={stageId} file={file} />
+        <SavedFile key={file.fileId} stageId={stageId} file={file} />
       ))}
       {adding.map(({ fileId, size, content }) => (
         <AttachedFile key={fileId} file={{ ...content, size }} content={content} isAdding />
@@ -26,7 +26,7 @@ export function AttachedFiles({ stageId, kept, uploading }: AttachedFilesProps) 
   );
 }
 
-function KeptFile({ stageId, file }: { stageId: StageId; file: DraftFile }) {
+function SavedFile({ stageId, file }: { stageId: StageId; file: DraftFile }) {
   const remove = useRemoveFile(stageId);
   const { data: content = null } = useQuery({ ...draftFileQuery(stageId, file.fileId), enabled: isImage(file) });
   return (

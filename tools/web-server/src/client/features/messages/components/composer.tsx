@@ -10,7 +10,7 @@ import { CompletionList, useTextCompletion } from '../../../ui/text-completion.t
 import { useFiles } from '../api/use-files.ts';
 import { useMessageDraft } from '../api/use-message-draft.ts';
 import { useSending } from '../api/use-sending.ts';
-import { composerWords, modeOfKey } from '../model/composer-words.ts';
+import { composerText, modeOfKey } from '../model/composer-words.ts';
 import { AttachedFiles } from './attachments.tsx';
 import css from './messages.module.css';
 import { SendButton } from './send-button.tsx';
@@ -22,7 +22,7 @@ interface ComposerProps {
   isDone: boolean;
   isAlarmed: boolean;
   isInTerminal: boolean;
-  isOnHold: boolean;
+  isPaused: boolean;
   /** Whether a check of the finished phase is due or runs. */
   isChecking: boolean;
   /** The switches of the session. */
@@ -36,7 +36,7 @@ export function Composer({
   isDone,
   isAlarmed,
   isInTerminal,
-  isOnHold,
+  isPaused,
   isChecking,
   chips,
 }: ComposerProps) {
@@ -105,7 +105,7 @@ export function Composer({
       <div className={css.foot}>
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}
         <div className={css.hint} id={hintId}>
-          {composerWords(state, { isDone, isAlarmed, isInTerminal, isOnHold, isChecking })}
+          {composerText(state, { isDone, isAlarmed, isInTerminal, isPaused, isChecking })}
         </div>
         {chips}
       </div>

@@ -1,4 +1,4 @@
-import { isChecking as hasCheck, isActive, isOnHold, type StageId } from '@callboard/contract';
+import { isChecking as hasCheck, isActive, isPaused, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
@@ -25,11 +25,11 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
     ...boardQuery,
     select: (view) => (stageOf(stageId)(view)?.session?.terminal ?? null) !== null,
   });
-  const { data: isStageOnHold = false } = useQuery({
+  const { data: isStagePaused = false } = useQuery({
     ...boardQuery,
     select: (view) => {
       const stage = stageOf(stageId)(view);
-      return stage !== undefined && stage.completedAt === null && isOnHold(stage, view.holds);
+      return stage !== undefined && stage.completedAt === null && isPaused(stage, view.holds);
     },
   });
   const { data: isChecking = false } = useQuery({
@@ -49,7 +49,7 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
           isWorking={isWorking}
           isChecking={isChecking}
           isInTerminal={isInTerminal}
-          isOnHold={isStageOnHold}
+          isPaused={isStagePaused}
         />
       )}
       <Composer
@@ -58,7 +58,7 @@ export function MessageBox({ stageId, chips }: { stageId: StageId; chips?: React
         isDone={isDone}
         isAlarmed={isAlarmed}
         isInTerminal={isInTerminal}
-        isOnHold={isStageOnHold}
+        isPaused={isStagePaused}
         isChecking={isChecking}
         chips={chips}
       />

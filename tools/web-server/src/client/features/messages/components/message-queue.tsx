@@ -5,9 +5,9 @@ import { useLayoutEffect, useRef } from 'react';
 import { boardQuery, queueQuery, stageOf } from '../../../data/queries.ts';
 import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { CommandWords } from '../../../ui/command-words.tsx';
+import { CommandText } from '../../../ui/command-words.tsx';
 import { useReleaseQueue } from '../api/use-messages.ts';
-import { heldWords, nextGoes } from '../model/composer-words.ts';
+import { delayedText, nextGoes } from '../model/composer-words.ts';
 import css from './messages.module.css';
 import { QueuedRow } from './queued-row.tsx';
 
@@ -18,11 +18,11 @@ interface MessageQueueProps {
   isChecking: boolean;
   /** Whether the conversation was left to a terminal. */
   isInTerminal: boolean;
-  isOnHold: boolean;
+  isPaused: boolean;
 }
 
 /** The queued messages, in the order they will be sent. */
-export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isOnHold }: MessageQueueProps) {
+export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isPaused }: MessageQueueProps) {
   const { data } = useQuery(queueQuery(stageId));
   const list = useNewestInSight(data?.queue.length ?? null);
   if (data === undefined || data.queue.length === 0) return null;
@@ -31,8 +31,8 @@ export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isO
       <p className={css.howMany}>
         {count(data.queue.length, 'message')} queued
         {isInTerminal && ': the next one is sent when the stage is taken back from the terminal'}
-        {!isInTerminal && !isOnHold && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
-        {!isInTerminal && isOnHold && !data.held && ': sent when the stage is released'}
+        {!isInTerminal && !isPaused && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
+        {!isInTerminal && isPaused && !data.held && ': sent when the stage is released'}
       </p>
       {data.held && !isInTerminal && <Held stageId={stageId} />}
       <Paused />
@@ -44,7 +44,7 @@ export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isO
             place={place}
             isLast={place === data.queue.length - 1}
             isWorking={isWorking}
-            isOnHold={isOnHold}
+            isPaused={isPaused}
           />
         ))}
       </ol>
@@ -73,7 +73,7 @@ function Paused() {
   return (
     <div className={css.held}>
       <p>
-        <CommandWords text={paused} />
+        <CommandText text={paused} />
       </p>
     </div>
   );
@@ -87,10 +87,10 @@ function Held({ stageId }: { stageId: StageId }) {
     select: (view) => stageOf(stageId)(view)?.session ?? null,
   });
   const isAlarmed = session?.alarm != null;
-  const { why, action } = heldWords({
+  const { why, action } = delayedText({
     isAlarmed,
     sinceAlarm: session?.heldSinceAlarm ?? false,
-    goesOn: session?.limitWait?.goesOnAt != null,
+    resumes: session?.limitWait?.goesOnAt != null,
   });
   return (
     <div className={css.held}>

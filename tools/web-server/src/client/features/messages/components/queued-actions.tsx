@@ -11,7 +11,7 @@ interface QueuedActionsProps {
   /** Whether a turn is running, into which a message can be steered. */
   isWorking: boolean;
   /** Whether it waits for the release of the stage. */
-  isOnHold: boolean;
+  isPaused: boolean;
   isSending: boolean;
   move: (by: -1 | 1) => void;
   edit: () => void;
@@ -91,12 +91,12 @@ export function QueuedActions(props: QueuedActionsProps) {
   );
 }
 
-function SendItems({ isWorking, isOnHold, send }: QueuedActionsProps) {
+function SendItems({ isWorking, isPaused, send }: QueuedActionsProps) {
   return (
     <>
       <Menu.Item onClick={() => send('now')}>
         Send now{isWorking && ', interrupting Claude'}
-        {isOnHold && ', releasing the stage'}
+        {isPaused && ', releasing the stage'}
       </Menu.Item>
       {isWorking && <Menu.Item onClick={() => send('steer')}>Steer: into the running turn</Menu.Item>}
     </>

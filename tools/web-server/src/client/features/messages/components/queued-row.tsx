@@ -16,11 +16,11 @@ interface QueuedRowProps {
   /** Whether a turn is running, into which a message can be steered. */
   isWorking: boolean;
   /** Whether it waits for the release of the stage. */
-  isOnHold: boolean;
+  isPaused: boolean;
 }
 
 /** A queued message with its actions. */
-export function QueuedRow({ message, place, isLast, isWorking, isOnHold }: QueuedRowProps) {
+export function QueuedRow({ message, place, isLast, isWorking, isPaused }: QueuedRowProps) {
   const { stageId, messageId } = message;
   const [editing, setEditing] = useState(false);
   const remove = useRemoveQueued(stageId);
@@ -39,7 +39,7 @@ export function QueuedRow({ message, place, isLast, isWorking, isOnHold }: Queue
         isFirst={place === 0}
         isLast={isLast}
         isWorking={isWorking}
-        isOnHold={isOnHold}
+        isPaused={isPaused}
         isSending={send.isPending}
         move={(by) => move.mutate({ messageId, patch: { place: place + by } })}
         edit={() => setEditing(true)}
@@ -51,12 +51,12 @@ export function QueuedRow({ message, place, isLast, isWorking, isOnHold }: Queue
 }
 
 function Extras({ message: { attachments, isCommand, by } }: { message: QueuedMessage }) {
-  const words = [
+  const text = [
     isCommand ? 'run as a command' : '',
     attachments.length > 0 ? `with ${count(attachments.length, 'file')}` : '',
     by === null ? '' : `by ${by}`,
   ].filter((word) => word !== '');
-  return words.length === 0 ? null : <span className={css.extras}>{words.join(' · ')}</span>;
+  return text.length === 0 ? null : <span className={css.extras}>{text.join(' · ')}</span>;
 }
 
 /** The first lines of a message, and all of it on demand. */

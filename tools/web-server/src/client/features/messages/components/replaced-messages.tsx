@@ -13,13 +13,13 @@ interface ReplacedMessagesProps {
 
 /** Messages that were replaced by another one. They are kept until a person sends or discards them. */
 export function ReplacedMessages({ stageId, isWorking }: ReplacedMessagesProps) {
-  const kept = useReplacedMessages(stageId);
-  if (kept.length === 0) return null;
+  const saved = useReplacedMessages(stageId);
+  if (saved.length === 0) return null;
   return (
     <section aria-label="Replaced messages">
       <p className={css.aside}>Replaced: kept here, and not sent unless you say so.</p>
       <ul className={css.queue}>
-        {kept.map((message) => (
+        {saved.map((message) => (
           <ReplacedRow key={message.key} stageId={stageId} message={message} isWorking={isWorking} />
         ))}
       </ul>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { composerWords, heldWords, modeOfKey, nextGoes, sendModes } from './composer-words.ts';
+import { composerText, delayedText, modeOfKey, nextGoes, sendModes } from './composer-words.ts';
 
 const key = (change: Partial<KeyboardEvent> = {}) => ({
   key: 'Enter',
@@ -19,24 +19,24 @@ it('sends on Enter, and in other ways with Ctrl or Command while Claude works', 
 });
 
 it('says that a message reopens a done stage, unless it was never started', () => {
-  expect(composerWords('ended', { isDone: true })).toContain('a message reopens it');
-  expect(composerWords('ended')).toContain('a message resumes it');
-  expect(composerWords(null, { isDone: true })).toBe('Start the stage to write to Claude.');
+  expect(composerText('ended', { isDone: true })).toContain('a message reopens it');
+  expect(composerText('ended')).toContain('a message resumes it');
+  expect(composerText(null, { isDone: true })).toBe('Start the stage to write to Claude.');
 });
 
 it('says that a message waits under alarm, and promises no resume', () => {
-  const words = composerWords('ended', { isAlarmed: true });
-  expect(words).toContain('messages are queued until you acknowledge it');
-  expect(words).not.toContain('resumes');
-  expect(composerWords('ended', { isDone: true, isAlarmed: true })).not.toContain('reopens');
+  const text = composerText('ended', { isAlarmed: true });
+  expect(text).toContain('messages are queued until you acknowledge it');
+  expect(text).not.toContain('resumes');
+  expect(composerText('ended', { isDone: true, isAlarmed: true })).not.toContain('reopens');
 });
 
 it('says why messages are held: the alarm, a past alarm, or the end of the last turn', () => {
-  expect(heldWords({ isAlarmed: true, sinceAlarm: false })).toMatchObject({ action: null });
-  const since = heldWords({ isAlarmed: false, sinceAlarm: true });
+  expect(delayedText({ isAlarmed: true, sinceAlarm: false })).toMatchObject({ action: null });
+  const since = delayedText({ isAlarmed: false, sinceAlarm: true });
   expect(since).toMatchObject({ why: expect.stringContaining('Paused since the alarm'), action: 'Send queued' });
-  expect(heldWords({ isAlarmed: false, sinceAlarm: false }).why).toContain('the last turn');
-  expect(heldWords({ isAlarmed: false, sinceAlarm: false, goesOn: true }).why).toContain('the usage limit');
+  expect(delayedText({ isAlarmed: false, sinceAlarm: false }).why).toContain('the last turn');
+  expect(delayedText({ isAlarmed: false, sinceAlarm: false, resumes: true }).why).toContain('the usage limit');
 });
 
 it('ignores new lines, other keys and composed characters', () => {
@@ -47,8 +47,8 @@ it('ignores new lines, other keys and composed characters', () => {
 });
 
 it('says that a check runs, what waits for it and what stops it', () => {
-  expect(composerWords('busy', { isChecking: true })).toContain('Enter queues until its result; Ctrl Enter stops it');
-  expect(composerWords('busy', { isChecking: true, isAlarmed: true })).not.toContain('A check is running');
+  expect(composerText('busy', { isChecking: true })).toContain('Enter queues until its result; Ctrl Enter stops it');
+  expect(composerText('busy', { isChecking: true, isAlarmed: true })).not.toContain('A check is running');
   expect(nextGoes(true)).toContain('check');
   expect(sendModes(false).map(({ mode }) => mode)).toEqual(['append', 'steer', 'now', 'replace']);
   expect(sendModes(true).map(({ mode, keys }) => [mode, keys])).toEqual([

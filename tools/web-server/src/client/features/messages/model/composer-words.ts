@@ -17,17 +17,17 @@ interface Given {
   /** The conversation was left to a terminal. */
   isInTerminal?: boolean;
   /** The stage is on hold. */
-  isOnHold?: boolean;
+  isPaused?: boolean;
 }
 
 /** What happens to a message sent now, and by which keys. */
-export function composerWords(state: SessionState | null, given: Given = {}): string {
-  const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false, isOnHold = false } = given;
+export function composerText(state: SessionState | null, given: Given = {}): string {
+  const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false, isPaused = false } = given;
   if (isAlarmed) return `The session has an open security alarm; messages are queued until you acknowledge it. ${KEYS}`;
   if (isInTerminal)
     return `The conversation is in a terminal; a message takes it back once Claude Code has ended there. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
-  if (isOnHold && state !== null)
+  if (isPaused && state !== null)
     return isActive(state)
       ? `The stage is on hold: a queued message waits for its release. ${STRONG_KEYS}`
       : `The stage is on hold; a message waits until you release it. ${KEYS}`;
@@ -50,21 +50,21 @@ export function composerWords(state: SessionState | null, given: Given = {}): st
   }
 }
 
-interface HeldFacts {
+interface QueuePausedFacts {
   isAlarmed: boolean;
   sinceAlarm: boolean;
   /** It stopped at a usage limit, and goes on by itself. */
-  goesOn?: boolean;
+  resumes?: boolean;
 }
 
 /** Why messages are held, and the action that releases them; null if only the end of the alarm does. */
-export function heldWords({ isAlarmed, sinceAlarm, goesOn }: HeldFacts): {
+export function delayedText({ isAlarmed, sinceAlarm, resumes }: QueuePausedFacts): {
   why: string;
   action: string | null;
 } {
   if (isAlarmed) return { why: 'Paused until you acknowledge the alarm.', action: null };
   if (sinceAlarm) return { why: 'Paused since the alarm.', action: 'Send queued' };
-  if (goesOn) return { why: 'Sent once Claude has gone on after the usage limit.', action: 'Send queued' };
+  if (resumes) return { why: 'Sent once Claude has gone on after the usage limit.', action: 'Send queued' };
   return {
     why: 'Paused because the last turn failed or was interrupted.',
     action: 'Send queued',

@@ -14,14 +14,14 @@ const draft = (key: string, value: unknown): Draft => ({
 const message = (text: string, position: number) => ({ text, isCommand: false, position, files: [] });
 
 it('lists the replaced messages in queue order, and no other draft', () => {
-  const kept = replacedMessages([
+  const saved = replacedMessages([
     draft('message', 'half a thought'),
     draft(`replaced:${ids[0]}`, message('second', 5)),
     draft(`replaced:${ids[1]}`, message('first', 2)),
     draft('replaced:nonsense', message('third', 7)),
     draft(`replaced:${ids[0]}`, 'nonsense'),
   ]);
-  expect(kept.map(({ text, messageId }) => [text, messageId])).toEqual([
+  expect(saved.map(({ text, messageId }) => [text, messageId])).toEqual([
     ['first', ids[1]],
     ['second', ids[0]],
   ]);

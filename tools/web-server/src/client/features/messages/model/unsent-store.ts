@@ -44,7 +44,7 @@ export const useUnsent = create<Unsent>((set, get) => {
     setSaving: (stageId, next) => set(({ saving }) => ({ saving: { ...saving, [stageId]: next } })),
     files: {},
     setText(stageId, text) {
-      onDevice.keep(stageId, text);
+      onDevice.save(stageId, text);
       set((all) => ({ texts: { ...all.texts, [stageId]: text } }));
     },
     joined: (stageId) => set(({ restored }) => ({ restored: new Set([...restored].filter((one) => one !== stageId)) })),

@@ -1,6 +1,6 @@
 import { Bar, BarChart, CartesianGrid, LabelList, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
 import { type BarFigure, type Bar as OneBar, sumOf } from '../model/figures.ts';
-import { shortValue, ticksOf, valueWords } from '../model/measures.ts';
+import { formatValue, shortValue, ticksOf } from '../model/measures.ts';
 import { fillOf, Swatch, strokeOf } from './looks.tsx';
 import css from './numbers.module.css';
 
@@ -64,15 +64,15 @@ export function Bars({ figure, isByDay }: BarsProps) {
               return active && bar !== undefined ? <Tip bar={bar} figure={figure} /> : null;
             }}
           />
-          {series.map(({ key, look }) => (
+          {series.map(({ key, check }) => (
             <Bar
               key={key}
               stackId={'all'}
               maxBarSize={isByDay ? 32 : 18}
               isAnimationActive={false}
               dataKey={(bar: OneBar) => bar.parts[key] ?? 0}
-              fill={fillOf(look)}
-              stroke={strokeOf(look)}
+              fill={fillOf(check)}
+              stroke={strokeOf(check)}
             >
               {!isByDay && (
                 <LabelList
@@ -106,11 +106,11 @@ function Tip({ bar, figure: { series, measure } }: { bar: OneBar; figure: BarFig
     <div className={css.tip}>
       <div className={css.tipHead}>{bar.label}</div>
       {parts.length === 0 && <div className={css.tipPart}>Nothing</div>}
-      {parts.map(({ key, label, look }) => (
+      {parts.map(({ key, label, check }) => (
         <div key={key} className={css.tipPart}>
-          <Swatch look={look} />
+          <Swatch check={check} />
           <span>{label}</span>
-          <span className="figures">{valueWords(measure, bar.parts[key] ?? 0)}</span>
+          <span className="figures">{formatValue(measure, bar.parts[key] ?? 0)}</span>
         </div>
       ))}
     </div>

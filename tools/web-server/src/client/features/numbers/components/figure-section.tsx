@@ -82,7 +82,7 @@ function Legend({ figure: { series, bars, measure } }: { figure: BarFigure }) {
     <ul className={css.legend}>
       {series.map((one) => (
         <li key={one.key}>
-          <Swatch look={one.look} />
+          <Swatch check={one.check} />
           {one.label} <span className="figures">{shortValue(measure, total(one))}</span>
         </li>
       ))}

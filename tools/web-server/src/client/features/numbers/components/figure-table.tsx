@@ -2,11 +2,11 @@ import { Button } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconDownload } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { saveFile } from '../../../lib/save-file.ts';
-import { cellWords, csvOf, isNumber, type TableFigure } from '../model/figures.ts';
+import { csvOf, formatCell, isNumber, type TableFigure } from '../model/figures.ts';
 import css from './numbers.module.css';
 
 /** How many rows the page shows; the file has all of them. */
-const MOST_ROWS = 300;
+const MAX_ROWS = 300;
 
 interface FigureTableProps {
   /** What the table is about: "Waits by day". */
@@ -76,18 +76,18 @@ function Rows({ name, table: { columns, rows } }: FigureTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, MOST_ROWS).map((row, index) => (
+          {rows.slice(0, MAX_ROWS).map((row, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the rows are replaced as a whole, and nothing else tells two equal ones apart
             <tr key={index}>
               {columns.map((column, at) => {
-                const words = cellWords(column, row[at] ?? null);
+                const text = formatCell(column, row[at] ?? null);
                 return at === 0 ? (
                   <th key={column.title} scope="row">
-                    {words}
+                    {text}
                   </th>
                 ) : (
                   <td key={column.title} className={cell(at)}>
-                    {words}
+                    {text}
                   </td>
                 );
               })}
@@ -95,9 +95,9 @@ function Rows({ name, table: { columns, rows } }: FigureTableProps) {
           ))}
         </tbody>
       </table>
-      {rows.length > MOST_ROWS && (
+      {rows.length > MAX_ROWS && (
         <p className={css.hint}>
-          The first {MOST_ROWS} of {rows.length} rows. The CSV file has all of them.
+          The first {MAX_ROWS} of {rows.length} rows. The CSV file has all of them.
         </p>
       )}
     </section>

@@ -6,7 +6,7 @@ import { cost, count, exactDuration } from '../../../lib/format.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { numbersQuery } from '../api/numbers-query.ts';
 import { contextFigure } from '../model/context-figure.ts';
-import { dayWords, sumOf } from '../model/figures.ts';
+import { formatDay, sumOf } from '../model/figures.ts';
 import { shortValue } from '../model/measures.ts';
 import { type Names, namesOf } from '../model/names.ts';
 import { RANGES, readRange, readView } from '../model/numbers-address.ts';
@@ -14,22 +14,22 @@ import { RULE_VIEWS, ruledCallsOf, rulesFigure, savedMs } from '../model/rules-f
 import { SPENDING_MEASURES, SPENDING_VIEWS, spendingFigure } from '../model/spending-figure.ts';
 import { WAIT_VIEWS, waitsFigure } from '../model/waits-figure.ts';
 import { AddressSwitch, FigureSection } from './figure-section.tsx';
-import { Looks } from './looks.tsx';
+import { Checks } from './looks.tsx';
 import css from './numbers.module.css';
 import { Timeline } from './timeline.tsx';
 
-const boardParts = ({ stages, projects }: BoardView) => ({ stages, projects });
+const boardDeps = ({ stages, projects }: BoardView) => ({ stages, projects });
 
 /** What the last days were like, as charts: waits, rules, spending, contexts and sessions. The days and views are in the URL. */
 export default function NumbersPage() {
   const [params] = useSearchParams();
   const range = readRange(params);
   const numbers = useQuery(numbersQuery(range));
-  const { data: board } = useQuery({ ...boardQuery, select: boardParts });
+  const { data: board } = useQuery({ ...boardQuery, select: boardDeps });
   const names = namesOf(numbers.data?.stages ?? [], board?.projects ?? []);
   return (
     <div className={css.page} aria-busy={numbers.isFetching}>
-      <Looks />
+      <Checks />
       <div className={css.top}>
         <h1>Numbers</h1>
         {numbers.data !== undefined && <Days numbers={numbers.data} />}
@@ -68,11 +68,11 @@ export default function NumbersPage() {
 
 const Days = ({ numbers: { from, to, timeZone } }: { numbers: Numbers }) => (
   <p className={css.about}>
-    {dayWords(from)} to {dayWords(to)}, days of {timeZone}
+    {formatDay(from)} to {formatDay(to)}, days of {timeZone}
   </p>
 );
 
-const durationWords = (ms: number): string => (ms === 0 ? '0 s' : exactDuration(ms));
+const formatDuration = (ms: number): string => (ms === 0 ? '0 s' : exactDuration(ms));
 
 /** The four numbers to begin with. */
 function Totals({ numbers }: { numbers: Numbers }) {
@@ -81,7 +81,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
   const totals = [
     {
       name: 'Waited for people',
-      value: durationWords(sumOf(waits.days, ({ waitedMs }) => waitedMs)),
+      value: formatDuration(sumOf(waits.days, ({ waitedMs }) => waitedMs)),
       more: count(
         sumOf(waits.days, (wait) => wait.count),
         'request',
@@ -89,7 +89,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
     },
     {
       name: 'Saved by rules',
-      value: saved === null ? '–' : `about ${durationWords(saved)}`,
+      value: saved === null ? '–' : `about ${formatDuration(saved)}`,
       more: `${count(ruledCallsOf(numbers), 'call')} let through`,
     },
     {
@@ -100,7 +100,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
         sumOf(spending.days, ({ tokens }) => tokens),
       )} tokens`,
     },
-    { name: 'Sessions ran', value: durationWords(timeline.ranMs), more: count(timeline.starts, 'start') },
+    { name: 'Sessions ran', value: formatDuration(timeline.ranMs), more: count(timeline.starts, 'start') },
   ];
   return (
     <dl className={css.totals}>
@@ -120,15 +120,15 @@ interface SectionProps {
   names: Names;
 }
 
-const VIEW_WORDS = {
+const VIEW_TEXTS = {
   day: 'By day',
   stage: 'By stage',
   kind: 'By kind',
   rule: 'By rule',
   project: 'By project',
 } as const;
-const viewOptions = (views: readonly (keyof typeof VIEW_WORDS)[]) =>
-  views.map((value) => ({ value, label: VIEW_WORDS[value] }));
+const viewOptions = (views: readonly (keyof typeof VIEW_TEXTS)[]) =>
+  views.map((value) => ({ value, label: VIEW_TEXTS[value] }));
 
 function WaitsSection({ numbers, names }: SectionProps) {
   const [params] = useSearchParams();
@@ -138,7 +138,7 @@ function WaitsSection({ numbers, names }: SectionProps) {
       title="Waiting for people"
       about="From a request to its answer, its time limit or the end of its process; on the day on which the wait ended. Requests that are open now are not in it."
       switches={<AddressSwitch name="waits" label="Waits" value={view} options={viewOptions(WAIT_VIEWS)} />}
-      name={`Waits ${VIEW_WORDS[view].toLowerCase()}`}
+      name={`Waits ${VIEW_TEXTS[view].toLowerCase()}`}
       figure={waitsFigure(numbers, view, names)}
       isByDay={view === 'day'}
       empty="Claude did not wait for anyone in this period."
@@ -160,7 +160,7 @@ function RulesSection({ numbers, names }: SectionProps) {
           : `An estimate: each call that a rule let through counts as ${exactDuration(medianWaitMs)}, the median of ${count(answers, 'answer')} by people in this period. Folders and hosts are not counted.${forEach}`
       }
       switches={<AddressSwitch name="rules" label="Rules" value={view} options={viewOptions(RULE_VIEWS)} />}
-      name={`Rules ${VIEW_WORDS[view].toLowerCase()}`}
+      name={`Rules ${VIEW_TEXTS[view].toLowerCase()}`}
       figure={rulesFigure(numbers, view, names)}
       isByDay={view === 'day'}
       empty="No rule let a call through in this period."
@@ -181,14 +181,14 @@ function SpendingSection({ numbers, names }: SectionProps) {
   return (
     <FigureSection
       title="Cost and tokens"
-      about={`Tokens without those that were read from the cache. ${timeZone === numbers.timeZone ? '' : `By days of the server (${timeZone}), ${dayWords(from)} to ${dayWords(to)}, not of your time zone.`}`}
+      about={`Tokens without those that were read from the cache. ${timeZone === numbers.timeZone ? '' : `By days of the server (${timeZone}), ${formatDay(from)} to ${formatDay(to)}, not of your time zone.`}`}
       switches={
         <>
           <AddressSwitch name="measure" label="Measure" value={measure} options={MEASURE_OPTIONS} />
           <AddressSwitch name="spending" label="Spending" value={view} options={viewOptions(SPENDING_VIEWS)} />
         </>
       }
-      name={`Spending ${VIEW_WORDS[view].toLowerCase()}`}
+      name={`Spending ${VIEW_TEXTS[view].toLowerCase()}`}
       figure={spendingFigure(numbers, { view, measure }, names)}
       isByDay={view === 'day'}
       empty="Nothing was spent in this period."

@@ -229,13 +229,13 @@ it('asks for the days in the address, in the time zone of the browser, and for 3
 it('says so where nothing happened', async () => {
   open('/numbers', NOTHING);
   await screen.findByText('Claude did not wait for anyone in this period.');
-  for (const words of [
+  for (const text of [
     'No rule let a call through in this period.',
     'Nothing was spent in this period.',
     'No session has reported its context yet.',
     'No session ran in this period.',
   ])
-    screen.getByText(words);
+    screen.getByText(text);
   expect(screen.queryByRole('button', { name: /^Export CSV/ })).toBeNull();
 });
 

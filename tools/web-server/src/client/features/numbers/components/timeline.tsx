@@ -2,7 +2,7 @@ import type { Numbers, StageId } from '@callboard/contract';
 import { Link } from 'react-router';
 import { count, exactDuration } from '../../../lib/format.ts';
 import { useNow } from '../../../lib/use-now.ts';
-import { daysBetween, dayWords } from '../model/figures.ts';
+import { daysBetween, formatDay } from '../model/figures.ts';
 import type { Names } from '../model/names.ts';
 import { type Stretch, type TimelineRow, timelineRows, timelineTable } from '../model/timeline.ts';
 import { FigureTable } from './figure-table.tsx';
@@ -42,11 +42,11 @@ export function Timeline({ numbers, names }: TimelineProps) {
         <>
           <ul className={css.legend}>
             <li>
-              <Swatch look={1} />
+              <Swatch check={1} />
               Ran
             </li>
             <li>
-              <Swatch look={4} />
+              <Swatch check={4} />
               Waited for a person
             </li>
           </ul>
@@ -81,7 +81,7 @@ function DayMarks({ numbers: { from, to } }: { numbers: Numbers }) {
         {days.map((day, at) =>
           at % step === 0 ? (
             <span key={day} style={{ left: percent(at / days.length) }}>
-              {dayWords(day)}
+              {formatDay(day)}
             </span>
           ) : null,
         )}
@@ -103,7 +103,7 @@ function Line({ row, title, isGone }: LineProps) {
       <StageTitle stageId={row.stageId} title={title} isGone={isGone} />
       <div className={css.track} aria-hidden>
         {launches.map((stretch) => (
-          <span key={stretch.key} className={css.ran} data-open={stretch.isOpen} style={placeOf(stretch)} />
+          <span key={stretch.key} className={css.ran} data-open={stretch.isOpen} style={locationOf(stretch)} />
         ))}
         <svg width="100%" height="100%" aria-hidden>
           {waits.map(({ key, start, length }) => (
@@ -138,7 +138,7 @@ const StageTitle = ({ stageId, title, isGone }: { stageId: StageId; title: strin
   );
 
 const percent = (part: number): string => `${(part * 100).toFixed(3)}%`;
-const placeOf = ({ start, length }: Stretch) => ({
+const locationOf = ({ start, length }: Stretch) => ({
   left: percent(start),
   width: percent(Math.max(length, LEAST_PERCENT / 100)),
 });

@@ -1,5 +1,5 @@
 import type { BoardView } from '@callboard/contract';
-import { type Figure, MOST_BARS } from './figures.ts';
+import { type Figure, MAX_BARS } from './figures.ts';
 
 /** How full the context of each session was when Claude Code last reported it, the fullest first. */
 export function contextFigure({ stages, projects }: Pick<BoardView, 'stages' | 'projects'>): Figure {
@@ -13,9 +13,9 @@ export function contextFigure({ stages, projects }: Pick<BoardView, 'stages' | '
     chart: {
       measure: 'percent',
       total: used.length,
-      series: used.length === 0 ? [] : [{ key: 'used', label: 'Used', look: 1 }],
+      series: used.length === 0 ? [] : [{ key: 'used', label: 'Used', check: 1 }],
       bars: used
-        .slice(0, MOST_BARS)
+        .slice(0, MAX_BARS)
         .map(({ id, title, percentage }) => ({ key: id, label: title, parts: { used: percentage } })),
     },
     table: {

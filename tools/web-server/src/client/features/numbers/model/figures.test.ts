@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cellWords, csvOf, daysBetween, type TableFigure } from './figures.ts';
+import { csvOf, daysBetween, formatCell, type TableFigure } from './figures.ts';
 
 const table: TableFigure = {
   columns: [
@@ -28,9 +28,12 @@ it('writes a CSV file in units that a program reads, and no cell that a spreadsh
 it('writes cells for people', () => {
   const [stage, , waited, cost] = table.columns;
   if (stage === undefined || waited === undefined || cost === undefined) throw new Error('a column is missing');
-  expect([cellWords(stage, '=1'), cellWords(waited, 90_500), cellWords(cost, 4.2), cellWords(waited, null)]).toEqual([
-    ...['=1', '1 min 30 s', '$4.20', ''],
-  ]);
+  expect([
+    formatCell(stage, '=1'),
+    formatCell(waited, 90_500),
+    formatCell(cost, 4.2),
+    formatCell(waited, null),
+  ]).toEqual([...['=1', '1 min 30 s', '$4.20', '']]);
 });
 
 it('lists all days, also over a change of the clocks and of the year', () => {

@@ -6,7 +6,7 @@ import { type Measure, plainValue } from './measures.ts';
 export interface Series {
   key: string;
   label: string;
-  look: number;
+  check: number;
 }
 
 /** A bar, with a part for each series; parts of 0 are left out. */
@@ -45,7 +45,7 @@ export interface Figure {
 }
 
 /** How many bars a chart without days has at most. */
-export const MOST_BARS = 12;
+export const MAX_BARS = 12;
 
 const isText = ({ measure }: Column): boolean => measure === 'text' || measure === 'day' || measure === 'time';
 
@@ -53,7 +53,7 @@ const isText = ({ measure }: Column): boolean => measure === 'text' || measure =
 export const isNumber = (column: Column): boolean => !isText(column);
 
 /** Returns a cell as people read it. */
-export function cellWords({ measure }: Column, value: string | number | null): string {
+export function formatCell({ measure }: Column, value: string | number | null): string {
   if (value === null) return '';
   if (typeof value === 'string') return measure === 'time' ? exactTime(value) : value;
   return measure === 'text' || measure === 'day' || measure === 'time' ? String(value) : plainValue(measure, value);
@@ -74,7 +74,7 @@ function fileValue(column: Column | undefined, value: string | number | null): s
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** A day in words: "31 Jan". */
-export const dayWords = (day: string): string => DAY.format(new Date(day));
+export const formatDay = (day: string): string => DAY.format(new Date(day));
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -10,7 +10,7 @@ const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 /** Writes a value in full: "1 h 5 min", "$4.20", "812,000 tokens". */
-export function valueWords(measure: Measure, value: number): string {
+export function formatValue(measure: Measure, value: number): string {
   switch (measure) {
     case 'duration':
       return exactDuration(value);
@@ -27,14 +27,14 @@ export function valueWords(measure: Measure, value: number): string {
 
 /** Writes a value beneath the name of what it measures. */
 export const plainValue = (measure: Measure, value: number): string =>
-  valueWords(measure === 'tokens' ? 'count' : measure, value);
+  formatValue(measure === 'tokens' ? 'count' : measure, value);
 
 /** Writes a value as short as a chart needs it: "1 h", "$4.20", "812K". */
 export function shortValue(measure: Measure, value: number): string {
   if (measure === 'duration') return value === 0 ? '0' : durationValue(value);
   if (measure === 'tokens' || measure === 'count') return COMPACT.format(value);
   if (measure === 'money') return value >= 10 || Number.isInteger(value) ? `$${WHOLE.format(value)}` : cost(value);
-  return valueWords(measure, value);
+  return formatValue(measure, value);
 }
 
 /** A duration in one unit: "90 min", "2.5 h". */
@@ -56,12 +56,12 @@ const DURATION_STEPS = [
   ...[1, 2, 4, 8, 12].map((n) => n * HOUR_MS),
   ...[2, 4, 7, 14, 28, 50, 100].map((n) => n * DAY_MS),
 ];
-const MOST_TICKS = 5;
+const MAX_TICKS = 5;
 
 /** Returns where an axis from 0 to at least `max` has its ticks. */
 export function ticksOf(measure: Measure, max: number): number[] {
   if (measure === 'percent') return [0, 25, 50, 75, 100];
-  const step = max <= 0 ? 1 : stepOf(measure, max / MOST_TICKS);
+  const step = max <= 0 ? 1 : stepOf(measure, max / MAX_TICKS);
   const last = Math.max(1, Math.ceil(max / step - 1e-9));
   return Array.from({ length: last + 1 }, (_, at) => Number((at * step).toPrecision(12)));
 }

@@ -1,5 +1,5 @@
 import type { Numbers } from '@callboard/contract';
-import { addUp, type Column, daysBetween, dayWords, type Figure, MOST_BARS, sumOf } from './figures.ts';
+import { addUp, type Column, daysBetween, type Figure, formatDay, MAX_BARS, sumOf } from './figures.ts';
 import type { Names } from './names.ts';
 
 export const RULE_VIEWS = ['day', 'rule'] as const;
@@ -25,16 +25,16 @@ export function rulesFigure(numbers: Numbers, view: RuleView, { projectName }: N
   const amountOf = (count: number) => (isKnown ? count * medianWaitMs : count);
   const columns = isKnown ? [USES, SAVED] : [USES];
   const cells = (count: number) => (isKnown ? [count, count * medianWaitMs] : [count]);
-  const look = {
+  const check = {
     measure: isKnown ? 'duration' : 'count',
-    series: uses.length === 0 ? [] : [{ key: 'all', label: isKnown ? 'Saved about' : 'Let through', look: 1 }],
+    series: uses.length === 0 ? [] : [{ key: 'all', label: isKnown ? 'Saved about' : 'Let through', check: 1 }],
   } as const;
   const bar = (key: string, label: string, count: number) => ({ key, label, parts: { all: amountOf(count) } });
   if (view === 'day') {
     const of = new Map(calls.map(({ day, count }) => [day, count]));
     const days = daysBetween(numbers.from, numbers.to);
     return {
-      chart: { ...look, bars: days.map((day) => bar(day, dayWords(day), of.get(day) ?? 0)), total: days.length },
+      chart: { ...check, bars: days.map((day) => bar(day, formatDay(day), of.get(day) ?? 0)), total: days.length },
       table: {
         columns: [{ title: 'Day', file: 'day', measure: 'day' }, ...columns],
         rows: [...of].map(([day, count]) => [day, ...cells(count)]),
@@ -52,8 +52,8 @@ export function rulesFigure(numbers: Numbers, view: RuleView, { projectName }: N
   const textOf = (ruleId: string) => known.get(ruleId)?.rule ?? ruleId;
   return {
     chart: {
-      ...look,
-      bars: rules.slice(0, MOST_BARS).map(([ruleId, count]) => bar(ruleId, textOf(ruleId), count)),
+      ...check,
+      bars: rules.slice(0, MAX_BARS).map(([ruleId, count]) => bar(ruleId, textOf(ruleId), count)),
       total: rules.length,
     },
     table: {

@@ -1,5 +1,5 @@
 import type { Numbers } from '@callboard/contract';
-import { addUp, type Column, daysBetween, dayWords, type Figure, MOST_BARS, type Series, sumOf } from './figures.ts';
+import { addUp, type Column, daysBetween, type Figure, formatDay, MAX_BARS, type Series, sumOf } from './figures.ts';
 import type { Names } from './names.ts';
 
 export const SPENDING_VIEWS = ['day', 'project'] as const;
@@ -14,7 +14,7 @@ const TOKENS: Column = { title: 'Tokens', file: 'tokens', measure: 'tokens' };
 const PROJECT: Column = { title: 'Project', file: 'project', measure: 'text' };
 
 /** So many projects have a look of their own; the rest are one series. */
-const MOST_SERIES = 5;
+const MAX_SERIES = 5;
 const REST = 'the rest'; // no id of a project has a space
 
 /** What Claude cost, in money or tokens, by day or by project. */
@@ -27,12 +27,12 @@ export function spendingFigure(
   const projects = [...addUp(spending.days, ({ projectId }) => projectId, amountOf)].toSorted(([, a], [, b]) => b - a);
   const named = new Map<string, Series>();
   const nameOf = new Map(spending.days.map(({ projectId }) => [String(projectId), projectName(projectId)]));
-  for (const [key] of projects.slice(0, MOST_SERIES))
-    named.set(key, { key, label: nameOf.get(key) ?? key, look: named.size + 1 });
-  const hasRest = projects.length > MOST_SERIES;
+  for (const [key] of projects.slice(0, MAX_SERIES))
+    named.set(key, { key, label: nameOf.get(key) ?? key, check: named.size + 1 });
+  const hasRest = projects.length > MAX_SERIES;
   const series = [
     ...named.values(),
-    ...(hasRest ? [{ key: REST, label: 'Other projects', look: MOST_SERIES + 1 }] : []),
+    ...(hasRest ? [{ key: REST, label: 'Other projects', check: MAX_SERIES + 1 }] : []),
   ];
   const seriesOf = (projectId: string) => (named.has(projectId) ? projectId : REST);
   if (view === 'project')
@@ -42,7 +42,7 @@ export function spendingFigure(
         series,
         total: projects.length,
         bars: projects
-          .slice(0, MOST_BARS)
+          .slice(0, MAX_BARS)
           .map(([key, value]) => ({ key, label: nameOf.get(key) ?? key, parts: { [seriesOf(key)]: value } })),
       },
       table: {
@@ -62,7 +62,7 @@ export function spendingFigure(
       total: days.length,
       bars: days.map((day) => ({
         key: day,
-        label: dayWords(day),
+        label: formatDay(day),
         parts: Object.fromEntries(addUp(byDay.get(day) ?? [], ({ projectId }) => seriesOf(projectId), amountOf)),
       })),
     },

@@ -1,6 +1,6 @@
 import { type Numbers, RequestKind } from '@callboard/contract';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
-import { type Column, daysBetween, dayWords, type Figure, MOST_BARS, type Series, sumOf } from './figures.ts';
+import { type Column, daysBetween, type Figure, formatDay, MAX_BARS, type Series, sumOf } from './figures.ts';
 import type { Names } from './names.ts';
 
 export const WAIT_VIEWS = ['day', 'stage', 'kind'] as const;
@@ -16,7 +16,7 @@ const KIND: Column = { title: 'Kind', file: 'kind', measure: 'text' };
 /** The kinds that waited, each with a look of its own that does not depend on the others. */
 const seriesOf = (waits: readonly Wait[]): Series[] =>
   RequestKind.options.flatMap((kind, at) =>
-    waits.some((wait) => wait.kind === kind) ? [{ key: kind, label: requestKinds[kind].name, look: at + 1 }] : [],
+    waits.some((wait) => wait.kind === kind) ? [{ key: kind, label: requestKinds[kind].name, check: at + 1 }] : [],
   );
 
 const waitedOf = (waits: readonly Wait[]): number => sumOf(waits, ({ waitedMs }) => waitedMs);
@@ -40,7 +40,7 @@ function byDay(days: readonly string[], waits: Numbers['waits']['days']): Figure
       measure: 'duration',
       series: seriesOf(waits),
       total: days.length,
-      bars: days.map((day) => ({ key: day, label: dayWords(day), parts: partsOf(of.get(day) ?? []) })),
+      bars: days.map((day) => ({ key: day, label: formatDay(day), parts: partsOf(of.get(day) ?? []) })),
     },
     table: {
       columns: [{ title: 'Day', file: 'day', measure: 'day' }, KIND, REQUESTS, WAITED],
@@ -59,7 +59,7 @@ function byStage(waits: Numbers['waits']['stages'], { titleOf, projectOf }: Name
       series: seriesOf(waits),
       total: stages.length,
       bars: stages
-        .slice(0, MOST_BARS)
+        .slice(0, MAX_BARS)
         .map(({ stageId, of }) => ({ key: stageId, label: titleOf(stageId), parts: partsOf(of) })),
     },
     table: {

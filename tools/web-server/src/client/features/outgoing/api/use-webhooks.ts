@@ -5,13 +5,13 @@ import { client } from '../../../lib/api-client.ts';
 
 const KEY = ['webhooks'];
 /** Calls are made at any time, and no event tells of them. */
-const LOOK_MS = 5_000;
+const CHECK_INTERVAL_MS = 5_000;
 
 /** The calls to the outside. */
 export const webhooksQuery = queryOptions({
   queryKey: KEY,
   queryFn: async ({ signal }) => (await client.command('get_webhooks', {}, { signal })).webhooks,
-  refetchInterval: LOOK_MS,
+  refetchInterval: CHECK_INTERVAL_MS,
 });
 
 /** The newest calls of one, and what became of them. */
@@ -19,7 +19,7 @@ export const callsQuery = (webhookId: string) =>
   queryOptions({
     queryKey: [...KEY, webhookId, 'calls'],
     queryFn: async ({ signal }) => (await client.command('get_webhook_calls', { webhookId }, { signal })).calls,
-    refetchInterval: LOOK_MS,
+    refetchInterval: CHECK_INTERVAL_MS,
   });
 
 /** Sends a command about calls to the outside; afterwards their list is read anew. */

@@ -8,7 +8,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { callsQuery, useRepeatCall } from '../api/use-webhooks.ts';
-import { fateWords } from '../model/webhook-words.ts';
+import { deliveryStatusText } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 
 /** The newest calls of a webhook, newest first, and what became of each. */
@@ -32,7 +32,7 @@ function Call({ webhookId, call }: { webhookId: string; call: WebhookCall }) {
   const now = new Date(useNow());
   const canCommand = useCanCommand();
   const repeat = useRepeatCall(webhookId);
-  const fate = fateWords(call, now);
+  const fate = deliveryStatusText(call, now);
   const what = `${isFollowUp ? 'Settled: ' : ''}${signalTitles[signal]}`;
   return (
     <li>

@@ -8,7 +8,7 @@ import { CopyLine } from '../../../ui/copy-line.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { useSaveWebhook } from '../api/use-webhooks.ts';
 import { fieldsOf, readFields, type WebhookErrors, type WebhookFields } from '../model/webhook-form.ts';
-import { delayWords, formNames, hasFollowUp } from '../model/webhook-words.ts';
+import { formatDelay, formNames, hasFollowUp } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 import { TargetFields } from './target-fields.tsx';
 
@@ -100,7 +100,7 @@ function Choices({ fields, errors, set, projects }: ChoicesProps) {
       <NativeSelect
         label="When"
         description="Several with different times are an escalation."
-        data={delays.map((minutes) => ({ value: String(minutes), label: delayWords(minutes) }))}
+        data={delays.map((minutes) => ({ value: String(minutes), label: formatDelay(minutes) }))}
         value={String(afterMinutes)}
         error={errors.afterMinutes}
         onChange={({ currentTarget: { value } }) => set({ afterMinutes: Number(value) })}

@@ -8,7 +8,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useRemoveWebhook, useSwitchWebhook, useTestWebhook } from '../api/use-webhooks.ts';
-import { choiceWords, formNames } from '../model/webhook-words.ts';
+import { choiceText, formNames } from '../model/webhook-words.ts';
 import css from './outgoing.module.css';
 import { WebhookCalls } from './webhook-calls.tsx';
 
@@ -36,7 +36,7 @@ export function WebhookRow({ webhook, projects, edit }: WebhookRowProps) {
           <div className={css.hint}>
             {formNames[form]}: <span className={form === 'command' ? css.code : undefined}>{where}</span>
           </div>
-          <div className={css.hint}>{choiceWords(webhook, nameOf)}</div>
+          <div className={css.hint}>{choiceText(webhook, nameOf)}</div>
         </div>
         <Switch
           aria-label={`${name} is on`}

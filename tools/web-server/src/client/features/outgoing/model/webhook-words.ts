@@ -13,32 +13,32 @@ export const formNames: Readonly<Record<WebhookForm, string>> = {
 };
 
 /** When it is called: "At once", "After 10 min without an answer". */
-export const delayWords = (minutes: number): string =>
-  minutes === 0 ? 'At once' : `After ${minutesWords(minutes)} without an answer`;
+export const formatDelay = (minutes: number): string =>
+  minutes === 0 ? 'At once' : `After ${formatMinutes(minutes)} without an answer`;
 
-const minutesWords = (minutes: number): string => (minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`);
+const formatMinutes = (minutes: number): string => (minutes % 60 === 0 ? `${minutes / 60} h` : `${minutes} min`);
 
 /** The choices of a webhook in one line. */
-export function choiceWords({ signals, afterMinutes, projectIds }: Webhook, nameOf: (id: string) => string): string {
+export function choiceText({ signals, afterMinutes, projectIds }: Webhook, nameOf: (id: string) => string): string {
   const every = Signal.options.every((signal) => signals.includes(signal));
   const what = every ? 'All signals' : signals.map((signal) => signalTitles[signal]).join(', ');
   const where = projectIds === null ? 'all projects' : projectIds.map((id) => nameOf(id)).join(', ');
-  return `${what} · ${where} · ${delayWords(afterMinutes).toLowerCase()}`;
+  return `${what} · ${where} · ${formatDelay(afterMinutes).toLowerCase()}`;
 }
 
 /** Whether a form can tell later that nobody is needed any more. */
 export const hasFollowUp = (form: WebhookForm): boolean => FORMS_WITH_FOLLOW_UP.includes(form);
 
 /** What became of a call, without what went wrong: that is in its `error`. Null if it was sent: its time says that. */
-export function fateWords({ state, attempts, dueAt, error }: WebhookCall, now: Date): string | null {
+export function deliveryStatusText({ state, attempts, dueAt, error }: WebhookCall, now: Date): string | null {
   if (state === 'sent') return null;
   if (state === 'dropped' && attempts === 0)
     return error === null ? 'Not sent: nobody was needed any more' : 'Not sent';
   // A receiver whose answer did not come, or was not stored, may have taken it.
-  if (state === 'dropped') return `Tried ${timesWords(attempts)}${error === null ? '; may have arrived' : ''}`;
+  if (state === 'dropped') return `Tried ${formatTimes(attempts)}${error === null ? '; may have arrived' : ''}`;
   if (Date.parse(dueAt) <= now.getTime()) return 'Sending';
   if (attempts === 0) return `Due at ${comingTime(dueAt, now)}, unless it is answered`;
-  return `Failed ${timesWords(attempts)}, again at ${comingTime(dueAt, now)}`;
+  return `Failed ${formatTimes(attempts)}, again at ${comingTime(dueAt, now)}`;
 }
 
-const timesWords = (attempts: number): string => (attempts === 1 ? 'once' : `${attempts} times`);
+const formatTimes = (attempts: number): string => (attempts === 1 ? 'once' : `${attempts} times`);

@@ -6,15 +6,15 @@ import { useEffect, useRef } from 'react';
 import { type NavigateOptions, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { isComposing } from '../../../lib/is-composing.ts';
-import { SEARCH_KIND_WORDS } from '../../../lib/search-words.ts';
+import { SEARCH_KIND_TEXTS } from '../../../lib/search-words.ts';
 import { currentParams, useUrlText } from '../../../lib/use-url-text.ts';
-import { readSearch, type SearchFilter, WHEN_WORDS, writeSearch } from '../model/search-filter.ts';
+import { readSearch, type SearchFilter, WHEN_TEXTS, writeSearch } from '../model/search-filter.ts';
 import css from './search-page.module.css';
 import { focusFirstResult } from './use-result-keys.ts';
 
 const projectsOf = (view: BoardView) => view.projects.map(({ id, name }) => ({ value: String(id), label: name }));
-const KINDS = SearchKind.options.map((kind) => ({ value: kind, label: SEARCH_KIND_WORDS[kind] }));
-const TIMES = Object.entries(WHEN_WORDS).map(([value, label]) => ({ value, label }));
+const KINDS = SearchKind.options.map((kind) => ({ value: kind, label: SEARCH_KIND_TEXTS[kind] }));
+const TIMES = Object.entries(WHEN_TEXTS).map(([value, label]) => ({ value, label }));
 
 /** The words and the filters of the search. They are kept in the URL. */
 export function SearchBar() {

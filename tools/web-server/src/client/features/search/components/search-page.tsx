@@ -5,7 +5,7 @@ import { useDeferredValue, useMemo } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { searchQuery } from '../../../data/search-query.ts';
-import { indexingWords, placeWords, resultKey, resultPath, resultWords } from '../../../lib/search-words.ts';
+import { indexingText, locationText, resultKey, resultPath, resultText } from '../../../lib/search-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MarkedText } from '../../../ui/marked-text.tsx';
@@ -29,7 +29,7 @@ export default function SearchPage() {
   useResultKeys();
   const pages = isAsked ? (search.data?.pages ?? []) : [];
   const results = pages.flatMap((page) => page.results);
-  const indexing = indexingWords(pages.at(-1)?.indexing);
+  const indexing = indexingText(pages.at(-1)?.indexing);
   return (
     <div className={css.page}>
       <h1 className="visually-hidden">Search</h1>
@@ -37,9 +37,7 @@ export default function SearchPage() {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
       <section className={css.scroll} aria-label="Results" aria-busy={search.isFetching} tabIndex={0}>
         <p className={css.state} role="status">
-          {indexing ?? (
-            <span className="visually-hidden">{countWords(isAsked, search.isFetching, results.length)}</span>
-          )}
+          {indexing ?? <span className="visually-hidden">{countText(isAsked, search.isFetching, results.length)}</span>}
         </p>
         {isAsked && search.error !== null && (
           <ErrorNote lead="The search failed." error={search.error} retry={() => void search.refetch()} />
@@ -66,7 +64,7 @@ export default function SearchPage() {
   );
 }
 
-function countWords(isAsked: boolean, isFetching: boolean, shown: number): string {
+function countText(isAsked: boolean, isFetching: boolean, shown: number): string {
   if (!isAsked || isFetching) return '';
   return shown === 1 ? '1 result' : `${shown} results shown`;
 }
@@ -130,9 +128,9 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
         {others.map((result) => (
           <li key={resultKey(result)}>
             <Link className={css.result} to={resultPath(result)} data-result data-kind={result.kind}>
-              <span className={css.kind}>{resultWords(result)}</span>
+              <span className={css.kind}>{resultText(result)}</span>
               <span className={css.snippet}>
-                {placeWords(result) !== null && <span className={css.place}>{placeWords(result)}</span>}
+                {locationText(result) !== null && <span className={css.place}>{locationText(result)}</span>}
                 <MarkedText text={result.snippet} marks={result.marks} />
               </span>
               <span className={css.when}>

@@ -15,7 +15,7 @@ const NONE: readonly ReviewComment[] = [];
 export const useComments = (stageId: StageId): readonly ReviewComment[] =>
   useQuery(commentsQuery(stageId)).data ?? NONE;
 
-const keep = (cache: QueryClient, comment: ReviewComment) =>
+const save = (cache: QueryClient, comment: ReviewComment) =>
   cache.setQueryData(commentsQuery(comment.stageId).queryKey, (old) => {
     if (old === undefined) return old;
     const isKnown = old.some(({ id }) => id === comment.id);
@@ -46,7 +46,7 @@ async function store(
     stored ?? (await client.command('add_comment', { stageId, commentId: id, text, ...place }, options)).comment;
   // One that is known by its id stays as it is when it is added again.
   const edit = { stageId, commentId: id, text };
-  keep(cache, added.text === text ? added : (await client.command('edit_comment', edit, options)).comment);
+  save(cache, added.text === text ? added : (await client.command('edit_comment', edit, options)).comment);
   useReviewUi.getState().stored(stageId, writing);
 }
 
@@ -73,7 +73,7 @@ export function useWriting(stageId: StageId, ends: Ends) {
       const stored = storedOf(cache, stageId, id);
       if (stored === undefined || stored.text === original) return;
       if (original !== null) {
-        keep(cache, (await client.command('edit_comment', { stageId, commentId: id, text: original })).comment);
+        save(cache, (await client.command('edit_comment', { stageId, commentId: id, text: original })).comment);
         return;
       }
       await client.command('remove_comment', { stageId, commentId: id });
@@ -139,7 +139,7 @@ export function useSendComments(stageId: StageId) {
   return useCommand({
     run: (ids: CommentId[]) => client.command('send_comments', { stageId, ids }),
     done: ({ comments }) => {
-      for (const comment of comments) keep(cache, comment);
+      for (const comment of comments) save(cache, comment);
     },
   });
 }

@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { sendMessage } from '../../../data/stage-commands.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
-import { tellFinished } from '../components/finished-notice.tsx';
+import { showFinished } from '../components/finished-notice.tsx';
 
 /** What completing the stage would merge, read again after each turn and each completion: no event reports a change of a file. */
 export const completionQuery = ({ id, updatedAt, session }: StageView, method: MergeMethod = 'merge') =>
@@ -22,7 +22,7 @@ export const useFinishStage = (stage: StageView, done: () => void) =>
   useCommand({
     run: (order: Order) => client.command('complete_stage', { stageId: stage.id, ...order }),
     done: (reply) => {
-      tellFinished(reply.stage);
+      showFinished(reply.stage);
       done();
     },
   });

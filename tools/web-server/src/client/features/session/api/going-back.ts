@@ -18,14 +18,14 @@ export const rewindPlanQuery = (stageId: StageId, messageId: MessageId, asOf: st
   });
 
 /** Goes back to before a message. Resolves once the files are set and the result is stored. */
-export const useGoBack = (stageId: StageId, done: (text: string, wanted: RewindBody) => void) =>
+export const useRewind = (stageId: StageId, done: (text: string, wanted: RewindBody) => void) =>
   useCommand({
     run: (body: RewindBody) => client.command('rewind_session', { stageId, ...body }),
     done: ({ plan }, wanted) => done(plan.text, wanted),
   });
 
 /** Undoes the newest going back. */
-export const useUndoGoingBack = (stageId: StageId) =>
+export const useUndoRewind = (stageId: StageId) =>
   useCommand({
     run: () => client.command('undo_rewind', { stageId }),
     failed: 'Going back was not undone',

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
-import { pullRequestWords } from '../../../lib/pull-request-words.ts';
+import { pullRequestText } from '../../../lib/pull-request-words.ts';
 
 /** What opening a pull request would do, read again after each turn and each push. */
 export const pullRequestPlanQuery = ({ id, session, pullRequest, worktree }: StageView) =>
@@ -37,7 +37,7 @@ export const useOpenPullRequest = (stage: StageView, done: () => void) =>
     run: (order: Order) => client.command('open_pull_request', { stageId: stage.id, ...order }),
     done: ({ stage: { title, pullRequest } }) => {
       if (pullRequest !== null)
-        notifications.show({ title, message: pullRequestWords(pullRequest), color: 'gray', autoClose: 10_000 });
+        notifications.show({ title, message: pullRequestText(pullRequest), color: 'gray', autoClose: 10_000 });
       done();
     },
   });

@@ -39,7 +39,7 @@ async function writeClipboard(text: string): Promise<boolean> {
 }
 
 /** Takes a stage's conversation back from a terminal. */
-export const useTakeBack = (title: string) =>
+export const useWithdraw = (title: string) =>
   useCommand({
     run: (stageId: StageId) => client.command('take_back', { stageId }),
     failed: `${title} was not taken back`,
@@ -47,7 +47,7 @@ export const useTakeBack = (title: string) =>
   });
 
 /** Decides when a stage that stopped at a usage limit goes on. */
-export const useGoOn = (title: string) =>
+export const useResume = (title: string) =>
   useCommand({
     run: (order: { stageId: StageId; when: 'now' | 'at-reset' | 'never' }) => client.command('go_on', order),
     failed: `${title} still waits as before`,

@@ -4,7 +4,7 @@ import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { useSessionNow } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { nowWords, STARTING } from '../model/now-words.ts';
+import { activityText, STARTING } from '../model/now-words.ts';
 import css from './transcript.module.css';
 
 /** Whether there is something to say at the end of the transcript. */
@@ -20,12 +20,12 @@ export function ActivityLine({ stageId, isReading }: { stageId: StageId; isReadi
   const now = useSessionNow(session);
   if (isReading) return <p className={css.working}>Reading the transcript…</p>;
   if (session === null || hasEnded(session.state)) return null;
-  const { words, code } = session.state === 'starting' ? STARTING : nowWords(now);
+  const { text, code } = session.state === 'starting' ? STARTING : activityText(now);
   return (
     <p className={css.working}>
       <span className={css.pulse} aria-hidden />
       <span className={css.doing}>
-        {words}
+        {text}
         {code !== null && (
           <>
             {' '}

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { IconShieldExclamation } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { useAcknowledgeAlarm } from '../../../data/stage-commands.ts';
-import { ALARM_WORDS } from '../../../lib/needs-you-words.ts';
+import { ALARM_TEXTS } from '../../../lib/needs-you-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import css from './stage-head.module.css';
@@ -19,7 +19,7 @@ export function AlarmBanner({ stage }: { stage: StageView }) {
       <IconShieldExclamation size={20} aria-hidden />
       <div>
         <h2 id="alarm">
-          {ALARM_WORDS[alarm.code]} · <TimeSince at={alarm.at} />
+          {ALARM_TEXTS[alarm.code]} · <TimeSince at={alarm.at} />
         </h2>
         <p>{alarm.detail}</p>
         <div className={css.alarmActions}>

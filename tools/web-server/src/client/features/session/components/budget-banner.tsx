@@ -1,4 +1,4 @@
-import { type StageView, scopeWords, spentWords } from '@callboard/contract';
+import { type StageView, scopeText, spentText } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconCoin } from '@tabler/icons-react';
 import { useBudgetAtStage } from '../../../data/budgets.ts';
@@ -18,9 +18,9 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
     <section className={css.alarm} aria-labelledby="budget-spent">
       <IconCoin size={20} aria-hidden />
       <div>
-        <h2 id="budget-spent">Budget spent: {spentWords(budget)}</h2>
+        <h2 id="budget-spent">Budget spent: {spentText(budget)}</h2>
         <p>
-          This is the budget {scopeWords(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it
+          This is the budget {scopeText(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it
           is raised. If {isNew ? 'started' : 'continued'} once, the stage works until its next turn ends.
         </p>
         <div className={css.alarmActions}>

@@ -49,7 +49,7 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
             · {view.viewed} of {files.length} viewed ·{' '}
           </span>
         )}
-        <RangeWords stage={stage} diff={diff} range={view.range} />
+        <RangeText stage={stage} diff={diff} range={view.range} />
       </p>
       <div className={css.tools}>
         <RangeChoice stage={stage} commits={view.commits} />
@@ -105,7 +105,7 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
 }
 
 /** What the changes are compared with. */
-function RangeWords({ stage, diff, range }: Pick<ChangesHeadProps, 'stage' | 'diff' | 'range'>) {
+function RangeText({ stage, diff, range }: Pick<ChangesHeadProps, 'stage' | 'diff' | 'range'>) {
   if (range === '')
     return (
       <span className={css.against}>

@@ -8,7 +8,7 @@ import { FailureNote } from '../../../ui/note.tsx';
 import type { useWriting } from '../api/comments.ts';
 import { isOutdated, useReloadDiff } from '../api/stage-diff.ts';
 import type { ChangeRow } from '../model/change-rows.ts';
-import { linesWords } from '../model/comment-words.ts';
+import { linesText } from '../model/comment-words.ts';
 import { numberOn } from '../model/placed-comments.ts';
 import { useReviewUi } from '../model/review-ui.ts';
 import { ChangedLine, ChangedPair } from './changed-line.tsx';
@@ -86,7 +86,7 @@ function LineInHand({ stageId }: { stageId: StageId }) {
   const hand = useReviewUi((ui) => ui.hand[stageId]);
   return (
     <div className="visually-hidden" aria-live="polite">
-      {hand !== undefined && `${linesWords(hand)} of ${pathText(hand.path)}`}
+      {hand !== undefined && `${linesText(hand)} of ${pathText(hand.path)}`}
     </div>
   );
 }

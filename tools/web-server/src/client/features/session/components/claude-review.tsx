@@ -10,7 +10,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useNewestRun, useStartRun, useStopRun } from '../api/side-runs.ts';
-import { linesWords } from '../model/comment-words.ts';
+import { linesText } from '../model/comment-words.ts';
 import css from './claude-review.module.css';
 
 /** Whether Claude can be asked now: its work is over for the moment, and the stage is not. */
@@ -46,7 +46,7 @@ export function AskForReview({ stage }: { stage: StageView }) {
 export function ReviewOutcome({ stage }: { stage: StageView }) {
   const run = useNewestRun(stage, 'review');
   if (run === null || run === undefined) return null;
-  if (isUnderWay(run)) return <UnderWay stage={stage} run={run} words={underWayWords(run)} isBar />;
+  if (isUnderWay(run)) return <UnderWay stage={stage} run={run} text={underWayText(run)} isBar />;
   const problem = reviewProblem(run.state);
   return (
     <div className={css.verdict} role="status">
@@ -64,7 +64,7 @@ export function ReviewOutcome({ stage }: { stage: StageView }) {
   );
 }
 
-const underWayWords = ({ state, limitWait }: SideRun): string =>
+const underWayText = ({ state, limitWait }: SideRun): string =>
   state === 'waiting' && limitWait !== null ? reviewWaits(limitWait.goesOnAt) : 'Claude is reviewing the changes';
 
 function Verdict({ run }: { run: SideRun }) {
@@ -86,7 +86,7 @@ function Verdict({ run }: { run: SideRun }) {
               {misplaced.map((finding) => (
                 <li key={`${finding.path} ${finding.line} ${finding.text}`}>
                   <code>{pathText(finding.path)}</code>,{' '}
-                  {linesWords({ ...finding, endLine: finding.endLine ?? finding.line })}:{' '}
+                  {linesText({ ...finding, endLine: finding.endLine ?? finding.line })}:{' '}
                   <Seen text={finding.text} kind="prose" /> <span className={css.aside}>{finding.why}</span>
                 </li>
               ))}
@@ -102,12 +102,12 @@ function Verdict({ run }: { run: SideRun }) {
 export function UnderWay({
   stage,
   run,
-  words,
+  text,
   isBar = false,
 }: {
   stage: StageView;
   run: SideRun;
-  words: string;
+  text: string;
   /** In the bar below the changes. */
   isBar?: boolean;
 }) {
@@ -117,7 +117,7 @@ export function UnderWay({
     <div className={css.underWay} data-bar={isBar} role="status">
       <Loader size={14} color="gray" aria-hidden />
       <span>
-        {words} · <TimeSince at={run.startedAt ?? run.createdAt} />
+        {text} · <TimeSince at={run.startedAt ?? run.createdAt} />
       </span>
       <Button
         size="compact-sm"

@@ -4,7 +4,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import type { useWriting } from '../api/comments.ts';
-import { linesWords } from '../model/comment-words.ts';
+import { linesText } from '../model/comment-words.ts';
 import { useReviewUi, type Writing } from '../model/review-ui.ts';
 import css from './comments.module.css';
 import { focusChanges } from './use-line-hand.ts';
@@ -46,11 +46,11 @@ export function CommentComposer({ writing, parts }: ComposerProps) {
     }
   };
   return (
-    <section className={css.composer} ref={box} aria-label={`Comment on ${linesWords(writing)}`}>
+    <section className={css.composer} ref={box} aria-label={`Comment on ${linesText(writing)}`}>
       <Textarea
         ref={field}
-        aria-label={`Comment on ${linesWords(writing)}`}
-        placeholder={`What should change in ${linesWords(writing)}`}
+        aria-label={`Comment on ${linesText(writing)}`}
+        placeholder={`What should change in ${linesText(writing)}`}
         autosize
         minRows={2}
         maxRows={12}

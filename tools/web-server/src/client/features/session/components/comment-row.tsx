@@ -6,7 +6,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useRemoveComment, type useWriting } from '../api/comments.ts';
-import { authorWords, linesWords, stateWords } from '../model/comment-words.ts';
+import { authorText, linesText, stateLabel } from '../model/comment-words.ts';
 import { useReviewUi } from '../model/review-ui.ts';
 import { CommentComposer } from './comment-composer.tsx';
 import css from './comments.module.css';
@@ -46,7 +46,7 @@ export function CommentState({ comment }: { comment: ReviewComment }) {
   const Icon = ICONS[comment.state];
   return (
     <span className={css.state} data-state={comment.state}>
-      <Icon size={13} aria-hidden /> {stateWords(comment)}
+      <Icon size={13} aria-hidden /> {stateLabel(comment)}
     </span>
   );
 }
@@ -65,7 +65,7 @@ function CommentCard({
     if (isTarget) card.current?.focus({ preventScroll: true });
   }, [isTarget]);
   const { path, side, line, endLine, text, id, isFinding, severity } = comment;
-  const who = authorWords(comment, me);
+  const who = authorText(comment, me);
   const edit = () =>
     useReviewUi.getState().write(stageId, { path, side, line, endLine, id, text, original: text, isAsked: false });
   return (
@@ -75,13 +75,13 @@ function CommentCard({
       tabIndex={-1}
       data-comment={id}
       data-state={comment.state}
-      aria-label={`Comment of ${who} on ${linesWords(comment)}: ${stateWords(comment)}`}
+      aria-label={`Comment of ${who} on ${linesText(comment)}: ${stateLabel(comment)}`}
     >
       <header className={css.head}>
         {isFinding && <IconSparkles size={14} aria-hidden />}
         <strong>{who}</strong>
         {severity !== null && <span className={css.severity}>{SEVERITY[severity]}</span>}
-        <span className={css.lines}>{linesWords(comment)}</span>
+        <span className={css.lines}>{linesText(comment)}</span>
         <span className={css.time}>
           <TimeSince at={comment.sentAt ?? comment.createdAt} ago />
         </span>

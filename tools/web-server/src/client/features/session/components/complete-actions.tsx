@@ -6,7 +6,7 @@ import { openCompleteDialog } from '../../../data/complete-dialog.ts';
 import { useReopenStage, useUndoCompletion } from '../../../data/stage-commands.ts';
 import { METHOD_NAMES } from '../../../lib/completion-words.ts';
 import { count, exactTime } from '../../../lib/format.ts';
-import { mergedWords } from '../../../lib/merged-words.ts';
+import { mergedText } from '../../../lib/merged-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { completionQuery } from '../api/completion.ts';
 import css from './finish.module.css';
@@ -60,7 +60,7 @@ export function DoneActions({ stage }: { stage: StageView }) {
 }
 
 function Outcome({ stage }: { stage: StageView }) {
-  const { text, tone } = mergedWords(stage);
+  const { text, tone } = mergedText(stage);
   const { merged } = stage;
   const details =
     merged === null

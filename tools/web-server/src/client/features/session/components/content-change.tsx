@@ -2,7 +2,7 @@ import type { FileContent, FileDiff, StageDiff, StageId } from '@callboard/contr
 import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sizeWords } from '../../../lib/format.ts';
+import { formatSize } from '../../../lib/format.ts';
 import { pathText } from '../../../lib/paths.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { contentQuery } from '../api/stage-diff.ts';
@@ -54,7 +54,7 @@ function Content({ name, title, content }: { name: string; title: string; conten
   return (
     <figure className={css.side}>
       <figcaption>
-        {title} <span className={css.facts}>{size === null ? sizeWords(bytes) : `${size}, ${sizeWords(bytes)}`}</span>
+        {title} <span className={css.facts}>{size === null ? formatSize(bytes) : `${size}, ${formatSize(bytes)}`}</span>
       </figcaption>
       {isBroken && <p className={css.facts}>The browser cannot draw this image.</p>}
       {!isBroken && mediaType !== null && dataBase64 !== null && (

@@ -2,11 +2,11 @@ import { type Decision, questionsOf, visibleText } from '@callboard/contract';
 import { exactTime } from '../../../lib/format.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
-import { answerWords, decisionWords, deliveryWords, isChanged } from '../../interaction/words/decision-words.ts';
+import { answerText, decisionText, deliveryText, isChanged } from '../../interaction/words/decision-words.ts';
 import { Fold } from './fold.tsx';
 import { DeniedCallLine } from './retry-denial.tsx';
 import css from './transcript.module.css';
-import { useTranscriptParts } from './transcript-context.tsx';
+import { useTranscriptDeps } from './transcript-context.tsx';
 
 interface DecisionLineProps {
   decision: Decision;
@@ -26,26 +26,26 @@ export function DecisionLine(props: DecisionLineProps) {
 
 /** A decision on one line. One with a reason, answers or a changed input can be opened. */
 function Decided({ decision, asked }: DecisionLineProps) {
-  const { folder } = useTranscriptParts();
-  const delivery = deliveryWords(decision);
-  const answered = answerWords(decision, questionsOf(asked));
-  const words = (
+  const { folder } = useTranscriptDeps();
+  const delivery = deliveryText(decision);
+  const answered = answerText(decision, questionsOf(asked));
+  const text = (
     <span className={css.decided} title={exactTime(decision.at)}>
       {answered !== null && <strong>{answered}</strong>}
       {answered !== null && ' · '}
       {requestKinds[decision.kind].namesSubject && `${visibleText(decision.asked, 'command')} · `}
-      {decisionWords(decision)}
+      {decisionText(decision)}
       {delivery !== null && ` (${delivery})`}
     </span>
   );
   const answers = Object.entries(decision.answers ?? {});
   const ran = isChanged(decision) ? decision.updatedInput : null;
   if (decision.reason === null && answers.length === 0 && ran === null)
-    return <div className={css.decision}>{words}</div>;
+    return <div className={css.decision}>{text}</div>;
   return (
     <Fold
       id={`decision:${decision.requestId}`}
-      summary={words}
+      summary={text}
       openByItself={decision.outcome === 'denied' || ran !== null}
     >
       {ran !== null && <ToolInputView toolName={decision.toolName} input={ran} folder={folder} />}

@@ -1,6 +1,6 @@
 import type { MergePlan, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { useGoBackToBranch, useTakeBranch } from '../../../data/stage-commands.ts';
+import { useReturnToBranch, useTakeBranch } from '../../../data/stage-commands.ts';
 import { askToFinishRebase, elsewhereButtons } from '../../../lib/completion-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useAskClaude } from '../api/completion.ts';
@@ -16,7 +16,7 @@ interface ElsewhereActionsProps {
 /** What can be done with a worktree that is not on the stage's branch. */
 export function ElsewhereActions({ stage, plan, readAgain, done }: ElsewhereActionsProps) {
   const take = useTakeBranch(stage.title);
-  const back = useGoBackToBranch(stage.title);
+  const back = useReturnToBranch(stage.title);
   const ask = useAskClaude(stage, done);
   const isOff = !useCanCommand() || take.isPending || back.isPending;
   if (plan === null || plan.elsewhere === null) return null;
@@ -26,9 +26,9 @@ export function ElsewhereActions({ stage, plan, readAgain, done }: ElsewhereActi
   const then = { onSettled: readAgain };
   return (
     <div className={css.actions}>
-      {buttons.goBack !== null && (
+      {buttons.rewind !== null && (
         <Button variant="default" disabled={isOff} loading={back.isPending} onClick={() => back.mutate(order, then)}>
-          {buttons.goBack}
+          {buttons.rewind}
         </Button>
       )}
       {operation === 'rebase' && stage.session !== null && (

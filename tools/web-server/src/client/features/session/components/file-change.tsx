@@ -2,14 +2,7 @@ import type { FileDiff } from '@callboard/contract';
 import { IconChevronRight } from '@tabler/icons-react';
 import { pathText } from '../../../lib/paths.ts';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
-import {
-  emptyWords,
-  isDrawing,
-  kindWords,
-  STATUS_WORDS,
-  statusLetter,
-  unseenWords,
-} from '../model/file-change-words.ts';
+import { emptyText, isDrawing, kindLabel, STATUS_TEXTS, statusLetter, unseenText } from '../model/file-change-words.ts';
 import css from './stage-changes.module.css';
 import type { ChangesListState } from './use-changes-list.ts';
 
@@ -27,7 +20,7 @@ interface FileHeadProps {
 export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
   const isOpen = list.isOpen(file);
   const isViewed = list.isViewed(file);
-  const kind = kindWords(file);
+  const kind = kindLabel(file);
   const Heading = isCopy ? 'div' : 'h2';
   return (
     <div className={css.head} data-viewed={isViewed}>
@@ -107,9 +100,9 @@ export const FoldedFile = ({ file, show }: { file: FileDiff; show: () => void })
 
 /** A, M, D or R, as git says it, with the word for a screen reader. */
 export const StatusLetter = ({ file }: { file: FileDiff }) => (
-  <span className={css.letter} data-status={file.status} title={STATUS_WORDS[file.status]}>
+  <span className={css.letter} data-status={file.status} title={STATUS_TEXTS[file.status]}>
     <span aria-hidden>{statusLetter(file)}</span>
-    <span className="visually-hidden">{STATUS_WORDS[file.status]}</span>
+    <span className="visually-hidden">{STATUS_TEXTS[file.status]}</span>
   </span>
 );
 
@@ -123,8 +116,8 @@ export const Counts = ({ file: { additions, deletions } }: { file: Pick<FileDiff
 
 /** What has to be known of a file beside its lines: hidden characters, what is not shown, why there are no lines. */
 export function FileAbout({ file, patch }: { file: FileDiff; patch: string | null }) {
-  const empty = emptyWords(file, patch);
-  const unseen = unseenWords(file, patch ?? '');
+  const empty = emptyText(file, patch);
+  const unseen = unseenText(file, patch ?? '');
   return (
     <>
       <HiddenNote

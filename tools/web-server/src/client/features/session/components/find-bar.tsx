@@ -42,7 +42,7 @@ export function FindBar({ find }: { find: Find }) {
         onKeyDown={onKeyDown}
       />
       <span className={css.count} role="status">
-        {countWords(find)}
+        {countText(find)}
       </span>
       <ActionIcon
         variant="subtle"
@@ -71,7 +71,7 @@ export function FindBar({ find }: { find: Find }) {
   );
 }
 
-function countWords({ text, count, at, isLoading }: Find): string {
+function countText({ text, count, at, isLoading }: Find): string {
   if (text.trim() === '') return '';
   const more = isLoading ? ', reading earlier entries…' : '';
   if (count === 0) return isLoading ? 'Reading earlier entries…' : 'No results';

@@ -13,14 +13,14 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { closeCompleteDialog, openCompleteDialog } from '../../../data/complete-dialog.ts';
 import {
-  actionWords,
+  actionText,
   askToCommit,
   askToResolve,
   draftMessage,
   finishOf,
-  leftWords,
+  leftText,
   needsAsking,
-  planWords,
+  planText,
 } from '../../../lib/completion-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
@@ -65,7 +65,7 @@ export function FinishPanel(props: FinishPanelProps) {
   const reading = { choice, method, choose, isReading: isFetching, readAgain: () => void refetch() };
   if (choice === 'pull-request' && data.plan !== null)
     return <ByPullRequest {...props} {...reading} completion={data} />;
-  return <Known {...props} {...reading} completion={data} />;
+  return <RowCaches {...props} {...reading} completion={data} />;
 }
 
 interface KnownProps extends FinishPanelProps {
@@ -104,16 +104,16 @@ function ByPullRequest(props: KnownProps) {
   );
 }
 
-function Known(props: KnownProps) {
+function RowCaches(props: KnownProps) {
   const { stage, isDialog = false, done, completion, choice, method, choose, readAgain } = props;
   const { plan } = completion;
-  const look = useLookAgain(stage, plan);
+  const check = useCheckAgain(stage, plan);
   const [written, write] = useState<Partial<Record<MergeMethod, string>>>({});
   const [receipt, setReceipt] = useState(false);
   const finish = useFinishStage(stage, done);
   const kind = finishOf(plan);
-  const left = stage.completedAt === null ? leftWords(plan) : null;
-  const merges = look === null && (kind === 'merge' || kind === 'commit-and-merge');
+  const left = stage.completedAt === null ? leftText(plan) : null;
+  const merges = check === null && (kind === 'merge' || kind === 'commit-and-merge');
   const hasMessage = merges && (kind === 'commit-and-merge' || method === 'squash');
   const message = written[method] ?? plan?.message ?? draftMessage(stage);
   const isOther = plan !== null && plan.method !== method; // the answer about the chosen way is on its way
@@ -121,13 +121,13 @@ function Known(props: KnownProps) {
   return (
     <div className={css.finish}>
       {plan !== null && <PlaceholdersNote stage={stage} files={plan.placeholders} onTakenOut={readAgain} />}
-      {look === null && plan !== null && kind !== 'nothing-to-merge' && (
+      {check === null && plan !== null && kind !== 'nothing-to-merge' && (
         <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       )}
       <p className={css.line} data-stale={isOther || undefined}>
-        {look === null ? planWords(plan, stage) : 'The work has changed since you looked at it.'}
+        {check === null ? planText(plan, stage) : 'The work has changed since you looked at it.'}
       </p>
-      {look === null && kind === 'conflict' && <ConflictingFiles files={plan?.conflicts ?? []} />}
+      {check === null && kind === 'conflict' && <ConflictingFiles files={plan?.conflicts ?? []} />}
       {hasMessage && (
         <Textarea
           label="Commit message"
@@ -145,12 +145,12 @@ function Known(props: KnownProps) {
           onChange={(event) => setReceipt(event.currentTarget.checked)}
         />
       )}
-      {look === null && <ElsewhereActions {...props} plan={plan} />}
+      {check === null && <ElsewhereActions {...props} plan={plan} />}
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
       <div className={css.actions}>
-        <CompleteOnly {...props} finish={finish} isLesser={merges || look !== null} isOff={isOff} />
-        {look === null ? <OtherWays {...props} plan={plan} /> : <Button onClick={look}>Look at the changes</Button>}
+        <CompleteOnly {...props} finish={finish} isLesser={merges || check !== null} isOff={isOff} />
+        {check === null ? <OtherWays {...props} plan={plan} /> : <Button onClick={check}>Look at the changes</Button>}
         {merges && plan !== null && (
           <Button
             disabled={isOff || (hasMessage && message.trim() === '')}
@@ -159,7 +159,7 @@ function Known(props: KnownProps) {
               finish.mutate({ ...orderOf(plan, message), ...(receipt && { receipt }) }, { onError: readAgain })
             }
           >
-            {actionWords(plan)}
+            {actionText(plan)}
           </Button>
         )}
       </div>
@@ -218,13 +218,13 @@ function CompleteOnly({ stage, isDialog = false, completion, finish, isLesser, i
       loading={finish.isPending && finish.variables.merge === undefined}
       onClick={complete}
     >
-      {leftWords(plan) === null ? 'Complete' : 'Complete without merging'}
+      {leftText(plan) === null ? 'Complete' : 'Complete without merging'}
     </Button>
   );
 }
 
 /** Shows the changes as they are now, if a person was shown others before; null if not. Nobody merges what they did not look at. */
-function useLookAgain({ id }: StageView, plan: MergePlan | null): (() => void) | null {
+function useCheckAgain({ id }: StageView, plan: MergePlan | null): (() => void) | null {
   const shown = useShownChanges((state) => state.shown[id]);
   const reload = useReloadDiff(id);
   const navigate = useNavigate();
@@ -242,7 +242,7 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
   const canCommand = useCanCommand();
   const kind = finishOf(plan);
   if (plan === null) return null;
-  const asks = (words: string, order: string, isFirst: boolean) =>
+  const asks = (text: string, order: string, isFirst: boolean) =>
     stage.session !== null && (
       <Button
         variant={isFirst ? 'filled' : 'default'}
@@ -250,7 +250,7 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
         loading={ask.isPending}
         onClick={() => ask.mutate(order)}
       >
-        {words}
+        {text}
       </Button>
     );
   if (kind === 'conflict') return asks('Give the conflict to Claude', askToResolve(plan), true);

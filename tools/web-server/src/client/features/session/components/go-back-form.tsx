@@ -8,25 +8,25 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { LineCounts } from '../../../ui/line-counts.tsx';
 import { Note } from '../../../ui/note.tsx';
-import { rewindPlanQuery, useGoBack } from '../api/going-back.ts';
+import { rewindPlanQuery, useRewind } from '../api/going-back.ts';
 import { useInterrupt } from '../api/session-commands.ts';
-import { conversationWords, isWorking, possible, type Wants } from '../model/going-back-words.ts';
+import { conversationText, isWorking, possible, type Wants } from '../model/going-back-words.ts';
 import css from './moment-dialog.module.css';
 import { RewindFiles } from './rewind-files.tsx';
 
-interface GoBackFormProps {
+interface RewindFormProps {
   action: MomentAction;
   stage: StageView;
   offerText: (stageId: StageId, text: string) => void;
 }
 
 /** Shows what would go back, lets a person choose, and does it. */
-export function GoBackForm({ action, stage, offerText }: GoBackFormProps) {
+export function RewindForm({ action, stage, offerText }: RewindFormProps) {
   const { message } = action;
   const { session } = stage;
   const works = isWorking(stage);
   const asOf = `${session?.state} ${session?.lastTurn?.at} ${session?.goneBack.length}`;
-  const back = useGoBack(stage.id, (text, { conversation }) => {
+  const back = useRewind(stage.id, (text, { conversation }) => {
     if (conversation) offerText(stage.id, text);
     closeMomentDialog();
   });
@@ -112,14 +112,14 @@ function Plan({ plan, wants, choose }: PlanProps) {
     <>
       <Checkbox
         label="Conversation"
-        description={conversation === null ? conversationProblem : conversationWords(conversation)}
+        description={conversation === null ? conversationProblem : conversationText(conversation)}
         checked={wants.conversation}
         disabled={!can.conversation}
         onChange={(event) => choose({ conversation: !event.currentTarget.checked })}
       />
       <Checkbox
         label="Files"
-        description={files === null ? filesProblem : <FilesWords files={files} />}
+        description={files === null ? filesProblem : <FilesText files={files} />}
         checked={wants.files}
         disabled={!can.files}
         onChange={(event) => choose({ files: !event.currentTarget.checked })}
@@ -133,7 +133,7 @@ function Plan({ plan, wants, choose }: PlanProps) {
   );
 }
 
-function FilesWords({ files: { counts } }: { files: NonNullable<RewindPlan['files']> }) {
+function FilesText({ files: { counts } }: { files: NonNullable<RewindPlan['files']> }) {
   if (counts.files === 0) return 'Nothing that can be restored has changed since.';
   return (
     <>

@@ -3,28 +3,28 @@ import { Button } from '@mantine/core';
 import { IconPlayerPause } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
-import { usePutHold } from '../../../data/holds.ts';
+import { usePutPause } from '../../../data/holds.ts';
 import { boardQuery } from '../../../data/queries.ts';
-import { stageHoldWords, withheldWords } from '../../../lib/hold-words.ts';
+import { pausedTurnText, stagePauseText } from '../../../lib/hold-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import css from './stage-head.module.css';
 
 /** The stage is on hold: since when, what waits, and how to release it. Nothing for any other stage. */
-export function HoldBanner({ stage }: { stage: StageView }) {
-  const put = usePutHold(stage.title);
+export function PauseBanner({ stage }: { stage: StageView }) {
+  const put = usePutPause(stage.title);
   const canCommand = useCanCommand();
-  const { data: words = null } = useQuery({
+  const { data: text = null } = useQuery({
     ...boardQuery,
     select: ({ holds, projects }) =>
-      stageHoldWords(stage, holds, projects.find(({ id }) => id === stage.projectId)?.name ?? 'The project'),
+      stagePauseText(stage, holds, projects.find(({ id }) => id === stage.projectId)?.name ?? 'The project'),
   });
-  if (words === null) return null;
+  if (text === null) return null;
   return (
     <section className={clsx(css.alarm, css.inTerminal)} aria-labelledby="on-hold">
       <IconPlayerPause size={20} aria-hidden />
       <div>
-        <h2 id="on-hold">{words}</h2>
-        <p>{withheldWords(stage) ?? otherwise(stage)}</p>
+        <h2 id="on-hold">{text}</h2>
+        <p>{pausedTurnText(stage) ?? otherwise(stage)}</p>
         <div className={css.alarmActions}>
           <Button
             variant="default"

@@ -4,7 +4,7 @@ import { IconPlayerPauseFilled } from '@tabler/icons-react';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { isComposing } from '../../../lib/is-composing.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
+import { useRecentlyShown, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useInterrupt } from '../api/session-commands.ts';
 
@@ -13,7 +13,7 @@ export function InterruptButton({ stage, pressed }: { stage: StageView; pressed:
   const interrupt = useInterrupt(stage.title);
   const off = !useCanCommand() || interrupt.isPending;
   const isCheck = stage.session !== null && isChecking(stage.session);
-  const words = isCheck ? 'Stop check' : 'Interrupt';
+  const text = isCheck ? 'Stop check' : 'Interrupt';
   const does = isCheck ? 'Stop the check; you decide then' : 'Stop this turn; the session goes on';
   const isArmed = useEscapeTwice(() => {
     if (!off) interrupt.mutate(stage.id);
@@ -31,7 +31,7 @@ export function InterruptButton({ stage, pressed }: { stage: StageView; pressed:
         interrupt.mutate(stage.id);
       }}
     >
-      {isArmed ? 'Esc again to interrupt' : words}
+      {isArmed ? 'Esc again to interrupt' : text}
     </Button>
   );
 }
@@ -66,7 +66,7 @@ const WITHIN_MS = 1_200;
 function useEscapeTwice(run: () => void): boolean {
   const [isArmed, setArmed] = useState(false);
   // A dialog without a fade is gone by the time its closing key arrives here.
-  const isCovered = useLately(useTopLayer() !== 'page');
+  const isCovered = useRecentlyShown(useTopLayer() !== 'page');
   const onEscape = useEffectEvent(() => {
     if (isCovered) return;
     if (isArmed) run();

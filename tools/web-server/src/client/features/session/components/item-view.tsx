@@ -15,7 +15,7 @@ import { LongText } from './long-text.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { SentFiles } from './prompt-files.tsx';
 import { SettingsActions } from './settings-actions.tsx';
-import { TakenBackLine, UndoGoingBack } from './taken-back.tsx';
+import { RewoundLine, UndoRewind } from './taken-back.tsx';
 import { ThoughtFold } from './thought-fold.tsx';
 import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
@@ -32,7 +32,7 @@ export const ItemView = memo(function ItemView({ item, isStep = false }: { item:
     case 'entry':
       return <EntryView entry={item.entry} isStep={isStep} />;
     case 'taken-back':
-      return <TakenBackLine goneBack={item.goneBack} />;
+      return <RewoundLine goneBack={item.goneBack} />;
     default:
       return item satisfies never;
   }
@@ -168,15 +168,15 @@ function Notice({ entry }: { entry: Entry<'notice'> }) {
       </div>
     );
   const title = noticeTitle(entry.code);
-  const words = (
+  const text = (
     <>
       {title !== null && <strong>{title}. </strong>}
       {plainOutput(entry.text)}
       {ABOUT_SETTINGS.has(entry.code) && <SettingsActions entry={entry} />}
-      {entry.code === 'gone-back' && <UndoGoingBack index={entry.index} />}
+      {entry.code === 'gone-back' && <UndoRewind index={entry.index} />}
     </>
   );
-  return <Indented>{entry.level === 'error' ? <FailureNote>{words}</FailureNote> : <Note>{words}</Note>}</Indented>;
+  return <Indented>{entry.level === 'error' ? <FailureNote>{text}</FailureNote> : <Note>{text}</Note>}</Indented>;
 }
 
 const ENDED = { succeeded: 'Turn ended', failed: 'Turn failed', interrupted: 'Interrupted' };

@@ -2,24 +2,24 @@ import type { LimitWait, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconHourglass } from '@tabler/icons-react';
 import clsx from 'clsx';
-import { comingTime, isAhead, limitWaitWords, windowWords } from '../../../lib/limit-words.ts';
+import { comingTime, isAhead, limitWaitText, windowLabel } from '../../../lib/limit-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { useGoOn } from '../api/session-commands.ts';
+import { useResume } from '../api/session-commands.ts';
 import css from './stage-head.module.css';
 
 /** The stage stopped at a usage limit: when it goes on, and how to decide otherwise. Nothing for any other stage. */
 export function LimitBanner({ stage }: { stage: StageView }) {
-  const goOn = useGoOn(stage.title);
+  const resume = useResume(stage.title);
   const canCommand = useCanCommand();
   const wait = stage.session?.limitWait ?? null;
-  const words = limitWaitWords(stage);
-  if (wait === null || words === null || stage.session?.alarm != null || stage.session?.terminal != null) return null;
+  const text = limitWaitText(stage);
+  if (wait === null || text === null || stage.session?.alarm != null || stage.session?.terminal != null) return null;
   const button = (when: 'now' | 'at-reset' | 'never', label: string) => (
     <Button
       variant={when === 'now' && wait.goesOnAt === null ? 'filled' : 'default'}
-      disabled={!canCommand || goOn.isPending}
-      loading={goOn.isPending && goOn.variables.when === when}
-      onClick={() => goOn.mutate({ stageId: stage.id, when })}
+      disabled={!canCommand || resume.isPending}
+      loading={resume.isPending && resume.variables.when === when}
+      onClick={() => resume.mutate({ stageId: stage.id, when })}
     >
       {label}
     </Button>
@@ -28,8 +28,8 @@ export function LimitBanner({ stage }: { stage: StageView }) {
     <section className={clsx(css.alarm, css.inTerminal)} aria-labelledby="usage-limit">
       <IconHourglass size={20} aria-hidden />
       <div>
-        <h2 id="usage-limit">{words}</h2>
-        <p>{bannerWords(wait)}</p>
+        <h2 id="usage-limit">{text}</h2>
+        <p>{bannerText(wait)}</p>
         <div className={css.alarmActions}>
           {button('now', 'Try now')}
           {wait.goesOnAt !== null && button('never', 'Do not continue')}
@@ -43,8 +43,8 @@ export function LimitBanner({ stage }: { stage: StageView }) {
 const resetLabel = (resetsAt: string) =>
   isAhead(resetsAt) ? `Continue automatically at ${comingTime(resetsAt)}` : 'Continue automatically';
 
-function bannerWords({ window, resetsAt, goesOnAt }: LimitWait): string {
-  const name = windowWords(window).toLowerCase();
+function bannerText({ window, resetsAt, goesOnAt }: LimitWait): string {
+  const name = windowLabel(window).toLowerCase();
   const reached = `The account’s ${name === 'usage limit' ? 'usage limit' : name} was reached.`;
   if (goesOnAt !== null)
     return `${reached} Nothing is lost: Callboard will tell Claude to continue then, even after a restart.`;

@@ -5,7 +5,7 @@ import { commentsQuery } from '../../../data/review-queries.ts';
 import { pathText } from '../../../lib/paths.ts';
 import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { authorWords, linesWords } from '../model/comment-words.ts';
+import { authorText, linesText } from '../model/comment-words.ts';
 import css from './comments.module.css';
 import { useCommentOfAddress } from './use-linked-comment.ts';
 
@@ -29,8 +29,7 @@ function Placeless({ comment }: { comment: ReviewComment }) {
   const me = useQuery({ ...boardQuery, select: (view) => view.me.name }).data ?? '';
   return (
     <Note>
-      {authorWords(comment, me)} on {linesWords(comment)} of {pathText(comment.path)}, which is not among the changes
-      now:
+      {authorText(comment, me)} on {linesText(comment)} of {pathText(comment.path)}, which is not among the changes now:
       <pre className={css.quote}>
         <Seen text={comment.quote} kind="code" />
       </pre>

@@ -25,11 +25,11 @@ export function LiveThought({ stageId, block }: { stageId: StageId; block: LiveB
   const [isOpen] = useOpen(id, false);
   return (
     <ThoughtFold id={id} isLive>
-      {isOpen && <LiveWords stageId={stageId} blockId={block.blockId} />}
+      {isOpen && <LiveText stageId={stageId} blockId={block.blockId} />}
     </ThoughtFold>
   );
 }
 
-function LiveWords({ stageId, blockId }: { stageId: StageId; blockId: string }) {
+function LiveText({ stageId, blockId }: { stageId: StageId; blockId: string }) {
   return useLiveText(stageId, blockId);
 }

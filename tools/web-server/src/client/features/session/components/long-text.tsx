@@ -22,7 +22,7 @@ export function LongText({ id, text, children }: LongTextProps) {
     <div className={css.long}>
       {children(isWhole ? text : `${beginning} …`)}
       <Button size="compact-xs" variant="subtle" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-        {isWhole ? 'Show less' : `Show all (${sizeWords(text)})`}
+        {isWhole ? 'Show less' : `Show all (${formatSize(text)})`}
       </Button>
     </div>
   );
@@ -34,7 +34,7 @@ function cut(text: string): string {
   return byLines.length > CHARS * 1.5 ? byLines.slice(0, CHARS) : byLines;
 }
 
-function sizeWords(text: string): string {
+function formatSize(text: string): string {
   const lines = text.split('\n').length;
   return lines > LINES ? `${lines.toLocaleString()} lines` : `${text.length.toLocaleString()} characters`;
 }

@@ -7,7 +7,7 @@ import { CodeBlock } from '../../../ui/code.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { mcpServersQuery, useReconnectMcp } from '../api/session-commands.ts';
-import { mayReconnect, mcpFacts, mcpStateWords, mcpSummary } from '../model/control-words.ts';
+import { mayReconnect, mcpFacts, mcpStateLabel, mcpSummary } from '../model/control-words.ts';
 import { Fold } from './fold.tsx';
 import css from './session-controls.module.css';
 
@@ -42,7 +42,7 @@ function Servers({ stage }: { stage: StageView }) {
         {data?.map((server) => (
           <li key={server.name} data-state={server.state}>
             <ServerIcon server={server} />
-            <ServerWords server={server} />
+            <ServerText server={server} />
             {mayReconnect(server) && (
               <div className={css.actions}>
                 <Button
@@ -69,7 +69,7 @@ function ServerIcon({ server: { state } }: { server: McpServer }) {
   return <Icon size={16} aria-hidden />;
 }
 
-function ServerWords({ server }: { server: McpServer }) {
+function ServerText({ server }: { server: McpServer }) {
   const facts = mcpFacts(server);
   return (
     <div className={css.words}>
@@ -77,7 +77,7 @@ function ServerWords({ server }: { server: McpServer }) {
         <span className={css.name}>
           <Seen text={server.name} kind="prose" />
         </span>{' '}
-        <span className={css.facts}>{mcpStateWords(server.state)}</span>
+        <span className={css.facts}>{mcpStateLabel(server.state)}</span>
       </div>
       {facts !== null && (
         <span className={css.why}>

@@ -3,9 +3,9 @@ import { Menu } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowBackUp, IconDots, IconGitFork } from '@tabler/icons-react';
 import { type MomentAction, openMomentDialog } from '../../../data/moment-dialog.ts';
-import { takenBackBy } from '../model/taken-back.ts';
+import { rewoundBy } from '../model/taken-back.ts';
 import css from './message-actions.module.css';
-import { useTranscriptParts } from './transcript-context.tsx';
+import { useTranscriptDeps } from './transcript-context.tsx';
 
 interface MessageActionsProps {
   entry: { stageId: StageId; index: number; messageId: MessageId; text: string };
@@ -19,12 +19,12 @@ const ACTIONS = [
 /** Goes back to before a message, or forks the stage there: buttons under a pointer, a menu under a thumb. */
 export function MessageActions({ entry }: MessageActionsProps) {
   const { stageId, messageId, text, index } = entry;
-  const { goneBack } = useTranscriptParts();
+  const { goneBack } = useTranscriptDeps();
   const isTouch = useMediaQuery('(pointer: coarse)', false, { getInitialValueInEffect: false });
   const open = (kind: MomentAction['kind']) => openMomentDialog({ kind, stageId, message: { id: messageId, text } });
   // From what was taken back, a fork is the way to how it was then.
-  const isTakenBack = takenBackBy(goneBack, index) !== null;
-  const actions = ACTIONS.filter(({ kind }) => kind === 'fork' || !isTakenBack);
+  const isRewound = rewoundBy(goneBack, index) !== null;
+  const actions = ACTIONS.filter(({ kind }) => kind === 'fork' || !isRewound);
   if (isTouch)
     return (
       <Menu position="bottom-end">

@@ -5,7 +5,7 @@ import { closeMomentDialog, type MomentAction, useMomentDialog } from '../../../
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { ForkForm } from './fork-form.tsx';
-import { GoBackForm } from './go-back-form.tsx';
+import { RewindForm } from './go-back-form.tsx';
 
 interface MomentDialogProps {
   /** Puts the text of a message that was taken back into the message box of its stage. */
@@ -38,7 +38,7 @@ export default function MomentDialog({ offerText }: MomentDialogProps) {
       size={600}
     >
       {kind === 'back' ? (
-        <GoBackForm key={last.action.message.id} {...last} offerText={offerText} />
+        <RewindForm key={last.action.message.id} {...last} offerText={offerText} />
       ) : (
         <ForkForm key={last.action.message.id} {...last} />
       )}

@@ -13,7 +13,7 @@ import { IconSparkles } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { draftMessage } from '../../../lib/completion-words.ts';
-import { hasMoreToPush, openActionWords, openPlanWords } from '../../../lib/pull-request-words.ts';
+import { hasMoreToPush, openActionText, openPlanText } from '../../../lib/pull-request-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { FinishProblemNote } from '../../../ui/finish-problem-note.tsx';
@@ -76,16 +76,16 @@ const refusedOrder = ({ finishing }: StageView): Finishing['order'] =>
   finishing?.way === 'pull-request' && finishing.state === 'refused' ? finishing.order : null;
 
 function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
-  const kept = refusedOrder(stage);
+  const saved = refusedOrder(stage);
   const [title, setTitle] = useState<string | null>(null);
   const [body, setBody] = useState<string | null>(null);
   const [message, setMessage] = useState<string | null>(null);
-  const [draft, setDraft] = useState(kept?.draft ?? false);
+  const [draft, setDraft] = useState(saved?.draft ?? false);
   const [receipt, setReceipt] = useState(false);
   const run = useNewestRun(stage, 'pull-request');
   const order = useOpenPullRequest(stage, done);
   const isOff = !useCanCommand() || order.isPending || stage.finishing?.state === 'under-way';
-  const drafted = draftedTexts(run, stage) ?? kept ?? plan;
+  const drafted = draftedTexts(run, stage) ?? saved ?? plan;
   const texts = { title: title ?? drafted.title, body: body ?? drafted.body };
   const isTyped = texts.title !== drafted.title || texts.body !== drafted.body;
   const takeDrafted = () => {
@@ -97,12 +97,12 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
   const isIncomplete = (open === null && texts.title.trim() === '') || (hasOpen && commit.trim() === '');
   const send = () => {
     const { head, tree } = plan;
-    const told = open === null ? { ...texts, draft, receipt } : {};
-    order.mutate({ head, tree, ...told, ...(hasOpen && { commit: { message: commit } }) }, { onError: readAgain });
+    const reported = open === null ? { ...texts, draft, receipt } : {};
+    order.mutate({ head, tree, ...reported, ...(hasOpen && { commit: { message: commit } }) }, { onError: readAgain });
   };
   return (
     <>
-      <p className={css.line}>{openPlanWords(plan, open)}</p>
+      <p className={css.line}>{openPlanText(plan, open)}</p>
       {hasOpen && (
         <Textarea
           label="Commit message"
@@ -138,7 +138,7 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
       <LastProblem stage={stage} error={order.error} />
       <div className={css.actions}>
         <Button disabled={isOff || isIncomplete} loading={order.isPending} onClick={send}>
-          {openActionWords(plan, open)}
+          {openActionText(plan, open)}
         </Button>
       </div>
     </>
@@ -166,7 +166,7 @@ function WriteByClaude({
   const canCommand = useCanCommand();
   if (run === undefined) return null;
   if (run !== null && isUnderWay(run))
-    return <UnderWay stage={stage} run={run} words="Claude is writing the title and text" />;
+    return <UnderWay stage={stage} run={run} text="Claude is writing the title and text" />;
   const isMissed = run !== null && run.state !== 'done' && run.state !== 'stopped';
   return (
     <>

@@ -5,7 +5,7 @@ import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../../data
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { retryDoes } from '../../../lib/denial-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { SteadyButton } from '../../../ui/steady-button.tsx';
+import { StableButton } from '../../../ui/steady-button.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import head from './stage-head.module.css';
 import css from './transcript.module.css';
@@ -19,7 +19,7 @@ export function RetryDenial({ stage }: { stage: StageView }) {
 /** Why the call that was denied last cannot be allowed; nothing if it can. */
 export function WhyNotRetried({ stage }: { stage: StageView }) {
   const denied = openDenialOf(stage);
-  return denied === null ? null : <WhyNot denied={denied} className={head.reason} />;
+  return denied === null ? null : <RefusalReason denied={denied} className={head.reason} />;
 }
 
 function openDenialOf({ id, session }: StageView): DeniedCall | null {
@@ -40,7 +40,7 @@ export function DeniedCallLine({ decision }: { decision: Decision }) {
   return (
     <div className={css.deniedLine}>
       <RetryButton denied={{ stageId, requestId }} title={title} isSmall />
-      <WhyNot denied={{ stageId, requestId }} />
+      <RefusalReason denied={{ stageId, requestId }} />
     </div>
   );
 }
@@ -52,19 +52,19 @@ function RetryButton({ denied, title, isSmall = false }: { denied: DeniedCall; t
   if (data === undefined || data.retry.whyNot !== null) return null;
   return (
     <Tooltip label={retryDoes(data.retry.rules)} multiline maw={360}>
-      <SteadyButton
+      <StableButton
         {...(isSmall && { size: 'compact-sm', variant: 'default' })}
         disabled={!canCommand || retry.isSuccess}
         loading={retry.isPending}
         onClick={() => retry.mutate(denied)}
       >
         Allow and try again
-      </SteadyButton>
+      </StableButton>
     </Tooltip>
   );
 }
 
-function WhyNot({ denied, className }: { denied: DeniedCall; className?: string | undefined }) {
-  const whyNot = useQuery(denialRetryQuery(denied)).data?.retry.whyNot ?? null;
-  return whyNot === null ? null : <p className={className}>{visibleText(whyNot, 'prose')}</p>;
+function RefusalReason({ denied, className }: { denied: DeniedCall; className?: string | undefined }) {
+  const refusalReason = useQuery(denialRetryQuery(denied)).data?.retry.whyNot ?? null;
+  return refusalReason === null ? null : <p className={className}>{visibleText(refusalReason, 'prose')}</p>;
 }

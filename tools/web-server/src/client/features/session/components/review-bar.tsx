@@ -9,7 +9,7 @@ import { ErrorNote } from '../../../ui/error-note.tsx';
 import { MiddleCut } from '../../../ui/middle-cut.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useSendComments, type useWriting } from '../api/comments.ts';
-import { authorWords, linesWords, restWords, sendWords } from '../model/comment-words.ts';
+import { authorText, linesText, restText, sendText } from '../model/comment-words.ts';
 import { AskForReview, ReviewOutcome } from './claude-review.tsx';
 import { CommentState } from './comment-row.tsx';
 import css from './comments.module.css';
@@ -35,7 +35,7 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
   const canCommand = useCanCommand();
   const open = comments.filter(isToSend);
   const chosen = open.filter(({ id }) => !left.has(id));
-  const rest = restWords(comments);
+  const rest = restText(comments);
   const choose = (id: string, isChosen: boolean) =>
     setLeft(new Set(isChosen ? [...left].filter((one) => one !== id) : [...left, id]));
   const ask = async () => {
@@ -66,7 +66,7 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
               loading={send.isPending}
               onClick={() => void ask().catch(() => undefined)}
             >
-              {sendWords(chosen.length)}
+              {sendText(chosen.length)}
             </Button>
           )}
         </span>
@@ -88,7 +88,7 @@ const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => 
         {isToSend(comment) && (
           <Checkbox
             className={css.choice}
-            aria-label={`Send the comment on ${linesWords(comment)} of ${pathText(comment.path)}`}
+            aria-label={`Send the comment on ${linesText(comment)} of ${pathText(comment.path)}`}
             checked={!left.has(comment.id)}
             onChange={(event) => choose(comment.id, event.currentTarget.checked)}
           />
@@ -96,11 +96,11 @@ const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => 
         <button type="button" className={css.item} onClick={() => goTo(comment.id)}>
           <span className={css.where}>
             <MiddleCut text={pathText(comment.path)} />
-            <span className={css.lines}>{linesWords(comment)}</span>
+            <span className={css.lines}>{linesText(comment)}</span>
             <CommentState comment={comment} />
           </span>
           <span className={css.excerpt}>
-            {authorWords(comment, me)}: <Seen text={comment.text} kind="prose" />
+            {authorText(comment, me)}: <Seen text={comment.text} kind="prose" />
           </span>
         </button>
       </li>

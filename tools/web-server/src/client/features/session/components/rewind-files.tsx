@@ -3,7 +3,7 @@ import { count } from '../../../lib/format.ts';
 import { LineCounts } from '../../../ui/line-counts.tsx';
 import { Note } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { blockedFiles, commitsWords, fileWords, unkeptFiles } from '../model/going-back-words.ts';
+import { blockedFiles, commitsText, fileText, unsavedFiles } from '../model/going-back-words.ts';
 import css from './moment-dialog.module.css';
 
 type Files = NonNullable<RewindPlan['files']>;
@@ -11,9 +11,9 @@ type Files = NonNullable<RewindPlan['files']>;
 /** Every file that goes back, what differs and stays, and what is in no snapshot. */
 export function RewindFiles({ files }: { files: Files }) {
   const { changes, counts } = files;
-  const commits = commitsWords(files);
+  const commits = commitsText(files);
   const blocked = blockedFiles(files);
-  const unkept = unkeptFiles(files);
+  const unsaved = unsavedFiles(files);
   const more = counts.files - changes.length;
   return (
     <>
@@ -23,7 +23,7 @@ export function RewindFiles({ files }: { files: Files }) {
             <li key={file.path}>
               <Path path={file.path} />
               <span className={css.why}>
-                {fileWords(file)} <LineCounts added={file.additions} removed={file.deletions} />
+                {fileText(file)} <LineCounts added={file.additions} removed={file.deletions} />
               </span>
             </li>
           ))}
@@ -38,12 +38,13 @@ export function RewindFiles({ files }: { files: Files }) {
           <Staying files={blocked} label="Cannot be restored" />
         </Note>
       )}
-      {unkept.length > 0 && (
+      {unsaved.length > 0 && (
         <details className={css.fold}>
           <summary>
-            Not part of this: {count(unkept.length, 'file or folder', 'files and folders')} that Callboard does not keep
+            Not part of this: {count(unsaved.length, 'file or folder', 'files and folders')} that Callboard does not
+            keep
           </summary>
-          <Staying files={unkept} label="Not kept" />
+          <Staying files={unsaved} label="Not kept" />
         </details>
       )}
     </>

@@ -6,7 +6,7 @@ import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { useSetSandbox } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { blockedWords } from '../model/blocked-words.ts';
+import { blockedText } from '../model/blocked-words.ts';
 import css from './tool-card.module.css';
 
 /** What the sandbox blocked, with a button that turns the sandbox off for the stage. */
@@ -14,7 +14,7 @@ export function SandboxBlocked({ stageId, failure }: { stageId: StageId; failure
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   const set = useSetSandbox(stage?.title ?? stageId);
   const canCommand = useCanCommand();
-  const { blocked, hint } = blockedWords(failure.detail);
+  const { blocked, hint } = blockedText(failure.detail);
   return (
     <div className={css.blocked} role="note">
       <IconShieldCheck size={16} aria-hidden />

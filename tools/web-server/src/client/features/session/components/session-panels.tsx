@@ -1,6 +1,6 @@
 import type { SessionSummary, StageView, Todo } from '@callboard/contract';
 import { IconCircle, IconCircleCheck, IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
-import { gapSentences, gapsWords } from '../../../lib/cli-gap-words.ts';
+import { gapSentences, gapsText } from '../../../lib/cli-gap-words.ts';
 import { Fold } from './fold.tsx';
 import { McpPanel } from './mcp-panel.tsx';
 import css from './stage-head.module.css';
@@ -10,10 +10,10 @@ import { TaskPanel } from './task-panel.tsx';
 export function SessionPanels({ stage }: { stage: StageView }) {
   const { session } = stage;
   if (session === null) return null;
-  const gaps = gapsWords(session);
+  const gaps = gapsText(session);
   return (
     <div className={css.panels}>
-      {gaps !== null && <GapsPanel id={stage.id} words={gaps} session={session} />}
+      {gaps !== null && <GapsPanel id={stage.id} text={gaps} session={session} />}
       {session.todos.length > 0 && <TodoPanel id={stage.id} todos={session.todos} />}
       <TaskPanel stageId={stage.id} session={session} />
       <McpPanel stage={stage} />
@@ -21,10 +21,10 @@ export function SessionPanels({ stage }: { stage: StageView }) {
   );
 }
 
-function GapsPanel({ id, words, session }: { id: string; words: string; session: SessionSummary }) {
+function GapsPanel({ id, text, session }: { id: string; text: string; session: SessionSummary }) {
   return (
     <section aria-label="Claude Code">
-      <Fold id={`gaps:${id}`} summary={words}>
+      <Fold id={`gaps:${id}`} summary={text}>
         <ul className={css.todos}>
           {gapSentences(session).map((sentence) => (
             <li key={sentence}>
@@ -42,7 +42,7 @@ function GapsPanel({ id, words, session }: { id: string; words: string; session:
 }
 
 const ICONS = { pending: IconCircle, in_progress: IconPlayerPlay, completed: IconCircleCheck };
-const WORDS = { pending: 'to do', in_progress: 'being done', completed: 'done' };
+const TEXTS = { pending: 'to do', in_progress: 'being done', completed: 'done' };
 
 function TodoPanel({ id, todos }: { id: string; todos: readonly Todo[] }) {
   const done = todos.filter((todo) => todo.status === 'completed').length;
@@ -59,7 +59,7 @@ function TodoPanel({ id, todos }: { id: string; todos: readonly Todo[] }) {
               <li key={index} data-status={todo.status}>
                 <Icon size={16} aria-hidden />
                 <span>
-                  {todo.content} <span className="visually-hidden">({WORDS[todo.status]})</span>
+                  {todo.content} <span className="visually-hidden">({TEXTS[todo.status]})</span>
                 </span>
               </li>
             );

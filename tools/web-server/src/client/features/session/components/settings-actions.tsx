@@ -2,7 +2,7 @@ import type { StageId, TrustItem } from '@callboard/contract';
 import { Button, Group } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { type TrustPlace, trustQuery, useTrustDialog } from '../../../data/trust-query.ts';
+import { type TrustLocation, trustQuery, useTrustDialog } from '../../../data/trust-query.ts';
 import { useCommand } from '../../../data/use-command.tsx';
 import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -27,7 +27,7 @@ export function SettingsActions({ entry }: { entry: { stageId: StageId; code: st
 }
 
 /** Agrees to the rules the notice names, as long as they are in the person's own files. */
-function ThatWasMe({ place, text }: { place: TrustPlace; text: string }) {
+function ThatWasMe({ place, text }: { place: TrustLocation; text: string }) {
   const cache = useQueryClient();
   const canCommand = useCanCommand();
   const { data } = useQuery(trustQuery(place));

@@ -2,7 +2,7 @@ import type { StageView } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { useSetGoesOn } from '../../../data/stage-commands.ts';
+import { useSetResumes } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import css from './stage-head.module.css';
 
@@ -10,8 +10,8 @@ const LABELS = { yes: 'Continue automatically', no: 'Wait for a person' } as con
 
 /** What the stage does after a usage limit. */
 export function StageAtLimit({ stage }: { stage: StageView }) {
-  const { data: goesOn = true } = useQuery({ ...boardQuery, select: (view) => view.limits.settings.goesOnAtReset });
-  const set = useSetGoesOn(stage.title);
+  const { data: resumes = true } = useQuery({ ...boardQuery, select: (view) => view.limits.settings.goesOnAtReset });
+  const set = useSetResumes(stage.title);
   const canCommand = useCanCommand();
   const chosen = set.isPending ? set.variables.goesOnAtReset : stage.goesOnAtReset;
   return (
@@ -20,7 +20,7 @@ export function StageAtLimit({ stage }: { stage: StageView }) {
         size="xs"
         aria-label="At a usage limit"
         data={[
-          { value: '', label: `As the board: ${LABELS[goesOn ? 'yes' : 'no'].toLowerCase()}` },
+          { value: '', label: `As the board: ${LABELS[resumes ? 'yes' : 'no'].toLowerCase()}` },
           { value: 'yes', label: LABELS.yes },
           { value: 'no', label: LABELS.no },
         ]}

@@ -38,8 +38,8 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   const reload = useReloadDiff(stage.id);
   useReloadAtSteps(stage, reload);
   const shown = useShown(range, data);
-  const kept = data !== undefined || error === null ? shown : null;
-  const diff = useMemo(() => kept && { ...kept.diff, files: inTreeOrder(kept.diff.files) }, [kept]);
+  const saved = data !== undefined || error === null ? shown : null;
+  const diff = useMemo(() => saved && { ...saved.diff, files: inTreeOrder(saved.diff.files) }, [saved]);
   return (
     <section className={css.changes} aria-label="Changes">
       {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
@@ -68,7 +68,7 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
         <ChangesView
           stage={stage}
           diff={diff}
-          range={kept?.range ?? range}
+          range={saved?.range ?? range}
           commits={all.data?.commits ?? []}
           isPane={isPane}
           isLoading={isFetching}

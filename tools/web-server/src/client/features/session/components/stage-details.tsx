@@ -6,7 +6,7 @@ import { useBudget } from '../../../data/budgets.ts';
 import { openBudgets } from '../../../data/budgets-dialog.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost, exactTime } from '../../../lib/format.ts';
-import { modeWords } from '../../../lib/permission-modes.ts';
+import { modeLabel } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { BudgetRow } from '../../../ui/budget-meter.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
@@ -66,7 +66,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
           </Row>
         )}
         {session === null ? (
-          <Row name="Permission mode">{modeWords(stage.permissionMode)}</Row>
+          <Row name="Permission mode">{modeLabel(stage.permissionMode)}</Row>
         ) : (
           <>
             <Row name="Mode and model">
@@ -129,11 +129,11 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
 
 type Tokens = NonNullable<NonNullable<StageView['session']>['tokens']>;
 
-const tokenWords = ({ input, output, cacheRead, cacheCreation }: Tokens) =>
+const formatTokens = ({ input, output, cacheRead, cacheCreation }: Tokens) =>
   `${input.toLocaleString()} in, ${output.toLocaleString()} out, ${cacheRead.toLocaleString()} read from cache, ${cacheCreation.toLocaleString()} written to it`;
 
 function TokensRow({ tokens }: { tokens: Tokens | null }) {
-  return tokens === null ? null : <Row name="Tokens">{tokenWords(tokens)}</Row>;
+  return tokens === null ? null : <Row name="Tokens">{formatTokens(tokens)}</Row>;
 }
 
 function Row({ name, children }: { name: string; children: ReactNode }) {

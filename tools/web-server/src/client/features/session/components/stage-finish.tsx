@@ -3,7 +3,7 @@ import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { useSetFinish } from '../../../data/stage-commands.ts';
-import { FINISH_OPTIONS, FINISH_ORDER, FINISH_WORDS, finishOfStage, projectFinish } from '../../../lib/finish-words.ts';
+import { FINISH_OPTIONS, FINISH_ORDER, FINISH_TEXTS, finishOfStage, projectFinish } from '../../../lib/finish-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import css from './stage-head.module.css';
 
@@ -23,7 +23,7 @@ export function StageFinish({ stage }: { stage: StageView }) {
       <NativeSelect
         size="xs"
         aria-label="At the end of this stage"
-        data={[{ value: '', label: `As the project: ${FINISH_WORDS[ofProject].toLowerCase()}` }, ...FINISH_OPTIONS]}
+        data={[{ value: '', label: `As the project: ${FINISH_TEXTS[ofProject].toLowerCase()}` }, ...FINISH_OPTIONS]}
         value={chosen ?? ''}
         disabled={!canCommand || set.isPending}
         onChange={({ currentTarget: { value } }) =>

@@ -4,16 +4,16 @@ import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { type ComponentType, useId } from 'react';
 import { Link } from 'react-router';
-import { useIsOnHold } from '../../../data/holds.ts';
-import { useStagePlace } from '../../../data/machines.ts';
+import { useIsPaused } from '../../../data/holds.ts';
+import { useStagePosition } from '../../../data/machines.ts';
 import { boardQuery } from '../../../data/queries.ts';
 import { beforeStart } from '../../../lib/before-start.ts';
 import { continueAction } from '../../../lib/continue-action.ts';
 import { cost, count, exactTime } from '../../../lib/format.ts';
 import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
-import { phaseWords } from '../../../lib/phase-words.ts';
+import { phaseText } from '../../../lib/phase-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
-import { reasonWords, stateWords } from '../../../lib/state-words.ts';
+import { reasonText, stateLabel } from '../../../lib/state-words.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { MachineMark } from '../../../ui/machine-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
@@ -31,20 +31,20 @@ interface StageHeadProps {
   /** How many of its answers have an unknown delivery. */
   unsettled: number;
   /** Shows the first of its requests. */
-  look: () => void;
+  check: () => void;
   /** Decides about a check that did not pass. */
   CheckSlot: ComponentType<{ stage: StageView }>;
 }
 
 /** The stage's title, its state, and what can be done with it now. */
-export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageHeadProps) {
-  const isOnHold = useIsOnHold(stage);
-  const { words, tone } = stateWords(stage, pending, unsettled, isOnHold);
+export function StageHead({ stage, pending, unsettled, check, CheckSlot }: StageHeadProps) {
+  const isPaused = useIsPaused(stage);
+  const { text, tone } = stateLabel(stage, pending, unsettled, isPaused);
   const { session } = stage;
-  const place = useStagePlace(stage);
-  const phase = phaseWords(stage);
-  const reason = reasonWords(stage);
-  const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null || (session?.withheld && isOnHold); // that says what can be done
+  const place = useStagePosition(stage);
+  const phase = phaseText(stage);
+  const reason = reasonText(stage);
+  const hasOwnPanel = beforeStart(stage) !== null || session?.limitWait != null || (session?.withheld && isPaused); // that says what can be done
   const continuing = hasOwnPanel ? null : continueAction(stage);
   const continueHint = useId();
   return (
@@ -58,7 +58,7 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
       </div>
       <div className={clsx(css.facts, 'figures')}>
         <span className={css.state} data-tone={tone}>
-          {words}
+          {text}
         </span>
         {phase !== null && <span>{phase}</span>}
         {stage.pullRequest !== null && <PullRequestLine pullRequest={stage.pullRequest} isLink />}
@@ -78,7 +78,7 @@ export function StageHead({ stage, pending, unsettled, look, CheckSlot }: StageH
           </>
         )}
       </div>
-      {pending > 0 && <Bell pending={pending} look={look} />}
+      {pending > 0 && <Signal pending={pending} check={check} />}
       <StageActions stage={stage} continueHint={continueHint} CheckSlot={CheckSlot} />
       {reason !== null && (
         // The full text is in the transcript.
@@ -112,10 +112,10 @@ function ProjectOf({ projectId }: { projectId: StageView['projectId'] }) {
 }
 
 /** How many requests of this stage are open. A click shows the first. */
-function Bell({ pending, look }: { pending: number; look: () => void }) {
-  const words = count(pending, 'open request', 'open requests');
+function Signal({ pending, check }: { pending: number; check: () => void }) {
+  const text = count(pending, 'open request', 'open requests');
   return (
-    <button type="button" className={css.bell} aria-label={`${words} of this stage`} title={words} onClick={look}>
+    <button type="button" className={css.bell} aria-label={`${text} of this stage`} title={text} onClick={check}>
       <IconBellRinging size={16} aria-hidden />
       <span>{pending}</span>
     </button>
@@ -125,13 +125,13 @@ function Bell({ pending, look }: { pending: number; look: () => void }) {
 /** How full the model's context is, as a bar and in words. */
 function ContextBar({ usage }: { usage: ContextUsage }) {
   const percent = Math.round(usage.percentage);
-  const words = `${usage.usedTokens.toLocaleString()} of ${usage.maxTokens.toLocaleString()} tokens of context used`;
+  const text = `${usage.usedTokens.toLocaleString()} of ${usage.maxTokens.toLocaleString()} tokens of context used`;
   return (
-    <span className={css.context} title={words}>
+    <span className={css.context} title={text}>
       <span className={css.meter} aria-hidden>
         <span style={{ width: `${Math.min(100, Math.max(2, percent))}%` }} />
       </span>
-      <span className="visually-hidden">{words}</span>
+      <span className="visually-hidden">{text}</span>
       <span aria-hidden>ctx {percent}%</span>
     </span>
   );

@@ -3,7 +3,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots, IconPlayerStop, IconTerminal2, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { openDeleteDialog } from '../../../data/delete-dialog.ts';
-import { HoldItems } from '../../../data/hold-items.tsx';
+import { PauseItems } from '../../../data/hold-items.tsx';
 import { useStopStage } from '../../../data/stage-commands.ts';
 import { canLeaveToTerminal } from '../../../lib/terminal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -45,7 +45,7 @@ export function StageMenu({ stage }: { stage: StageView }) {
           >
             End session
           </Menu.Item>
-          {stage.completedAt === null && <HoldItems stage={stage} isOff={off} />}
+          {stage.completedAt === null && <PauseItems stage={stage} isOff={off} />}
           <Menu.Divider />
           <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => openDeleteDialog(stage.id)}>
             Delete

@@ -72,9 +72,9 @@ export function StageReceipt({ stage }: { stage: StageView }) {
 function Totals({ totals }: { totals: Receipt['totals'] }) {
   return (
     <ul className={css.totals}>
-      {receiptCounts(totals).map(({ reason, count, words }) => (
+      {receiptCounts(totals).map(({ reason, count, text }) => (
         <li key={reason} data-reason={reason}>
-          <span className="figures">{count}</span> {words}
+          <span className="figures">{count}</span> {text}
         </li>
       ))}
     </ul>

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { useSetSandbox } from '../../../data/stage-commands.ts';
 import {
-  isolationWords,
+  isolationText,
   ranWithoutAsking,
   sandboxOf,
   sandboxOptions,
@@ -43,7 +43,7 @@ export function SandboxOf({ stage }: { stage: StageView }) {
 }
 
 function Isolation({ session: { isolation, sandboxAllowed } }: { session: NonNullable<StageView['session']> }) {
-  const { label, why, means, next } = isolationWords(isolation);
+  const { label, why, means, next } = isolationText(isolation);
   const ran = ranWithoutAsking(sandboxAllowed);
   return (
     <>

@@ -45,7 +45,7 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
             }}
           >
             {STAGE_TABS[tab]}
-            {tab === 'changes' && <ChangeCount stage={stage} isLookedAt={tab === current} />}
+            {tab === 'changes' && <ChangeCount stage={stage} isViewed={tab === current} />}
           </Link>
         ))}
       </nav>
@@ -55,10 +55,10 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
 }
 
 /** The number of changed files: the current one while they are on screen, else that of the end of the last turn. */
-function ChangeCount({ stage, isLookedAt }: { stage: StageView; isLookedAt: boolean }) {
+function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean }) {
   const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
   const counted = stage.session?.changes?.files;
   const seen = data?.files.length;
-  const files = isLookedAt ? (seen ?? counted) : (counted ?? seen);
+  const files = isViewed ? (seen ?? counted) : (counted ?? seen);
   return files === undefined || files === 0 ? null : <span className={css.count}> {files}</span>;
 }

@@ -1,4 +1,4 @@
-import type { GoneBack } from '@callboard/contract';
+import type { RewindRecord } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useMemo } from 'react';
@@ -6,39 +6,39 @@ import { useSearchParams } from 'react-router';
 import { clockTime, count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { exactOnHover } from '../../../ui/exact-on-hover.ts';
-import { useUndoGoingBack } from '../api/going-back.ts';
+import { useUndoRewind } from '../api/going-back.ts';
 import type { GrowingItems } from '../model/growing-items.ts';
 import { useSessionUi } from '../model/session-ui.ts';
-import { foldTakenBack, takenBackKey } from '../model/taken-back.ts';
+import { foldRewound, rewoundKey } from '../model/taken-back.ts';
 import css from './taken-back.module.css';
-import { useTranscriptParts } from './transcript-context.tsx';
+import { useTranscriptDeps } from './transcript-context.tsx';
 
 /** The items without what was taken back, unless somebody has opened it. A search, and a link to one of its entries, open it. */
-export function useFolded(items: GrowingItems, goneBack: readonly GoneBack[], isFinding: boolean) {
+export function useFolded(items: GrowingItems, rewinds: readonly RewindRecord[], isFinding: boolean) {
   const [params] = useSearchParams();
   const wanted = Number(params.get('entry') ?? Number.NaN);
   const open = useSessionUi(({ opened }) =>
-    goneBack
-      .filter((one) => isFinding || (opened[takenBackKey(one)] ?? (one.from <= wanted && wanted <= one.to)))
+    rewinds
+      .filter((one) => isFinding || (opened[rewoundKey(one)] ?? (one.from <= wanted && wanted <= one.to)))
       .map(({ id }) => id)
       .join(' '),
   );
   return useMemo(() => {
     const ids = new Set(open.split(' '));
-    return { items: foldTakenBack(items, goneBack, ({ id }) => ids.has(id)), openIds: ids };
-  }, [items, goneBack, open]);
+    return { items: foldRewound(items, rewinds, ({ id }) => ids.has(id)), openIds: ids };
+  }, [items, rewinds, open]);
 }
 
 /** The line that opens and closes what was taken back. */
-export function TakenBackLine({ goneBack }: { goneBack: GoneBack }) {
+export function RewoundLine({ goneBack }: { goneBack: RewindRecord }) {
   const { at, by, from, to } = goneBack;
-  const isOpen = useTranscriptParts().isOpen(goneBack);
+  const isOpen = useTranscriptDeps().isOpen(goneBack);
   return (
     <button
       type="button"
       className={css.line}
       aria-expanded={isOpen}
-      onClick={() => useSessionUi.getState().setOpen(takenBackKey(goneBack), !isOpen)}
+      onClick={() => useSessionUi.getState().setOpen(rewoundKey(goneBack), !isOpen)}
     >
       <IconChevronRight size={16} className={css.chevron} data-open={isOpen} aria-hidden />
       <span>
@@ -54,10 +54,10 @@ export function TakenBackLine({ goneBack }: { goneBack: GoneBack }) {
 }
 
 /** Brings back what was before somebody went back; nothing once a message was sent. `index`: the notice that says so. */
-export function UndoGoingBack({ index }: { index: number }) {
-  const { goneBack, stageId } = useTranscriptParts();
+export function UndoRewind({ index }: { index: number }) {
+  const { goneBack, stageId } = useTranscriptDeps();
   const last = goneBack.at(-1);
-  const undo = useUndoGoingBack(stageId);
+  const undo = useUndoRewind(stageId);
   const canCommand = useCanCommand();
   if (last === undefined || !last.canUndo || index <= last.to) return null;
   return (

@@ -6,7 +6,7 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { OutputScreen } from '../../../ui/output-screen.tsx';
 import { taskOutputQuery } from '../api/session-commands.ts';
-import { outputWords } from '../model/control-words.ts';
+import { outputText } from '../model/control-words.ts';
 import css from './session-controls.module.css';
 
 interface TaskOutputDialogProps {
@@ -46,7 +46,7 @@ function Output({ stageId, taskId, isRunning }: { stageId: StageId; taskId: stri
   if (data === undefined) return error === null ? null : <ErrorNote error={error} retry={() => void refetch()} />;
   return (
     <>
-      <OutputScreen output={data.output} note={outputWords(data)} empty="(no output yet)" isTall />
+      <OutputScreen output={data.output} note={outputText(data)} empty="(no output yet)" isTall />
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
     </>
   );

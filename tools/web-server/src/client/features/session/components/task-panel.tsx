@@ -76,7 +76,7 @@ export function TaskPanel({ stageId, session }: TaskPanelProps) {
               {tasks.map((task) => (
                 <li key={task.taskId}>
                   {hasOutput(task) ? <IconTerminal2 size={16} aria-hidden /> : <IconRobot size={16} aria-hidden />}
-                  <TaskWords task={task} />
+                  <TaskText task={task} />
                   <div className={css.actions}>
                     {hasOutput(task) && (
                       <Button
@@ -158,10 +158,10 @@ function MarkButtons({ task: { mark, description }, isAsked, disabled, set }: Ma
 }
 
 /** Whether the stage waits for a task. */
-const markWords = ({ mark }: BackgroundTask): string =>
+const taskMarkText = ({ mark }: BackgroundTask): string =>
   mark === 'keep-running' ? 'meant to keep running' : 'the stage waits for it';
 
-function TaskWords({ task }: { task: BackgroundTask }) {
+function TaskText({ task }: { task: BackgroundTask }) {
   const { description, command, startedAt } = task;
   return (
     <div className={css.words}>
@@ -170,7 +170,7 @@ function TaskWords({ task }: { task: BackgroundTask }) {
           <Seen text={description} kind="prose" />
         </span>{' '}
         <span className={css.facts}>
-          {taskKind(task)}, {markWords(task)}
+          {taskKind(task)}, {taskMarkText(task)}
           {startedAt !== null && (
             <>
               {' · '}

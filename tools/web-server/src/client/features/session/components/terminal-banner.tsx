@@ -3,25 +3,25 @@ import { Button } from '@mantine/core';
 import { IconTerminal2 } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { count } from '../../../lib/format.ts';
-import { inTerminalWords } from '../../../lib/terminal-words.ts';
+import { inTerminalText } from '../../../lib/terminal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
-import { useTakeBack } from '../api/session-commands.ts';
+import { useWithdraw } from '../api/session-commands.ts';
 import css from './stage-head.module.css';
 
 /** The conversation is in a terminal: how to continue it there, and how to take it back. Nothing for any other stage. */
 export function TerminalBanner({ stage }: { stage: StageView }) {
-  const takeBack = useTakeBack(stage.title);
+  const withdraw = useWithdraw(stage.title);
   const canCommand = useCanCommand();
   const { session, worktree } = stage;
-  const words = inTerminalWords(stage);
-  if (words === null || session === null) return null;
+  const text = inTerminalText(stage);
+  if (text === null || session === null) return null;
   const waiting = session.queued === 0 ? '' : ` ${count(session.queued, 'message')} queued.`;
   return (
     <section className={clsx(css.alarm, css.inTerminal)} aria-labelledby="in-terminal">
       <IconTerminal2 size={20} aria-hidden />
       <div>
-        <h2 id="in-terminal">{words}</h2>
+        <h2 id="in-terminal">{text}</h2>
         <p>
           {session.terminal?.by} continues this conversation there. Callboard starts nothing for it. Exit Claude Code in
           the terminal, then take the stage back or send a message.{waiting}
@@ -30,7 +30,7 @@ export function TerminalBanner({ stage }: { stage: StageView }) {
           <CopyLine text={resumeCommand(worktree.path, session.sessionId)} label="command that resumes" />
         )}
         <div className={css.alarmActions}>
-          <Button disabled={!canCommand} loading={takeBack.isPending} onClick={() => takeBack.mutate(stage.id)}>
+          <Button disabled={!canCommand} loading={withdraw.isPending} onClick={() => withdraw.mutate(stage.id)}>
             Take back
           </Button>
         </div>

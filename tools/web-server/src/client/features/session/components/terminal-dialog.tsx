@@ -2,7 +2,7 @@ import { isActive, type StageView } from '@callboard/contract';
 import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
-import { leaveWords } from '../../../lib/terminal-words.ts';
+import { leaveText } from '../../../lib/terminal-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -47,7 +47,7 @@ function Ask({ stage, leave, close }: AskProps) {
     ...boardQuery,
     select: (view) => view.pending.filter(({ stageId }) => stageId === stage.id).length,
   });
-  const { text, verb } = leaveWords(stage, pending);
+  const { text, verb } = leaveText(stage, pending);
   const endTurn = stage.session !== null && isActive(stage.session.state);
   return (
     <div className={css.terminal}>

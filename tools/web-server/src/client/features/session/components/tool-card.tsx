@@ -3,7 +3,7 @@ import { IconChevronRight } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId, useState } from 'react';
 import { count } from '../../../lib/format.ts';
-import { toolWords } from '../../../lib/tool-words.ts';
+import { toolText } from '../../../lib/tool-words.ts';
 import { ChangedInput } from '../../../ui/changed-input.tsx';
 import { exactOnHover } from '../../../ui/exact-on-hover.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
@@ -11,7 +11,7 @@ import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { callProgress } from '../model/call-progress.ts';
 import { lookupsKey } from '../model/find-in-items.ts';
 import { useOpen } from '../model/session-ui.ts';
-import { doneElsewhere, lineChanges, lookupsWords, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
+import { doneElsewhere, lineChanges, lookupsText, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
 import { countSteps, inputOf, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
@@ -19,17 +19,17 @@ import { SandboxBlocked } from './sandbox-blocked.tsx';
 import css from './tool-card.module.css';
 import { ToolResult } from './tool-result.tsx';
 import page from './transcript.module.css';
-import { useTranscriptParts } from './transcript-context.tsx';
+import { useTranscriptDeps } from './transcript-context.tsx';
 
 /** A tool call on one line that can be opened; a failed one opens by default. Its request, if any, is below. */
 export function ToolCard({ tool }: { tool: ToolItem }) {
-  const { folder, requestsOf } = useTranscriptParts();
+  const { folder, requestsOf } = useTranscriptDeps();
   const isMeant = tool.result?.stopped !== undefined || tool.decisions.some(({ outcome }) => outcome === 'denied');
   const failed = tool.result?.isError === true && !isMeant;
   const isBlocked = tool.result?.sandboxFailure?.isCertain === true;
   const [open, setOpen] = useOpen(tool.use.toolUseId, failed || isBlocked);
   const bodyId = useId();
-  const { verb, object, isCode } = toolWords(tool.use.toolName, inputOf(tool), folder);
+  const { verb, object, isCode } = toolText(tool.use.toolName, inputOf(tool), folder);
   return (
     <div className={page.indent}>
       <div className={css.tool}>
@@ -64,18 +64,18 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
 
 /** A subagent's requests stay visible while its steps are folded. */
 function InnerRequests({ items }: { items: readonly TranscriptItem[] }) {
-  const { requestsOf } = useTranscriptParts();
+  const { requestsOf } = useTranscriptDeps();
   return items.map((item) => item.kind === 'tool' && requestsOf(item.use.toolUseId));
 }
 
 function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
-  const { requestAt } = useTranscriptParts();
+  const { requestAt } = useTranscriptDeps();
   const steps = countSteps(tool.children);
   const progress = tool.result === null ? callProgress(tool, requestAt) : toolOutcome(tool);
-  const words = [steps > 0 ? count(steps, 'step') : '', doneElsewhere(tool), progress];
+  const text = [steps > 0 ? count(steps, 'step') : '', doneElsewhere(tool), progress];
   return (
     <span className={clsx(css.outcome, 'figures')} data-failed={failed}>
-      {words
+      {text
         .filter((word) => word !== '')
         .map((word) => (
           <span key={word}>{word}</span>
@@ -172,13 +172,13 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
 
 /** Several read-only calls on one line. */
 export function LookupsCard({ tools }: { tools: ToolItem[] }) {
-  const { folder } = useTranscriptParts();
-  const objects = tools.map((tool) => toolWords(tool.use.toolName, inputOf(tool), folder).object);
-  return <LineCard openKey={lookupsKey(tools)} verb={lookupsWords(tools)} object={objects.join(', ')} items={tools} />;
+  const { folder } = useTranscriptDeps();
+  const objects = tools.map((tool) => toolText(tool.use.toolName, inputOf(tool), folder).object);
+  return <LineCard openKey={lookupsKey(tools)} verb={lookupsText(tools)} object={objects.join(', ')} items={tools} />;
 }
 
 /** The steps of a subagent whose call is not loaded. */
 export function StepsCard({ toolUseId, items }: { toolUseId: string; items: readonly TranscriptItem[] }) {
-  const words = `${count(countSteps(items), 'step')}, begun earlier`;
-  return <LineCard openKey={toolUseId} verb="Agent" object={words} items={items} />;
+  const text = `${count(countSteps(items), 'step')}, begun earlier`;
+  return <LineCard openKey={toolUseId} verb="Agent" object={text} items={items} />;
 }

@@ -1,13 +1,13 @@
-import { type GoneBack, type PendingRequest, StageId } from '@callboard/contract';
+import { type PendingRequest, type RewindRecord, StageId } from '@callboard/contract';
 import { createContext, type ReactNode, use } from 'react';
 
 /** What the items of a transcript need from their page. */
 export interface TranscriptParts {
   stageId: StageId;
   /** The times that a person went back, oldest first. */
-  goneBack: readonly GoneBack[];
+  goneBack: readonly RewindRecord[];
   /** Whether what was taken back then is shown. */
-  isOpen: (goneBack: GoneBack) => boolean;
+  isOpen: (rewinds: RewindRecord) => boolean;
   /** The stage's worktree. Paths inside are shown relative to it. */
   folder: string | null;
   /** The forms of a tool call's open requests. */
@@ -26,4 +26,4 @@ const PartsContext = createContext<TranscriptParts>({
 });
 
 export const TranscriptPartsProvider = PartsContext.Provider;
-export const useTranscriptParts = (): TranscriptParts => use(PartsContext);
+export const useTranscriptDeps = (): TranscriptParts => use(PartsContext);

@@ -1,4 +1,4 @@
-import type { GoneBack, PendingRequest, StageId, StageView } from '@callboard/contract';
+import type { PendingRequest, RewindRecord, StageId, StageView } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, useEffect, useMemo, useState } from 'react';
 import { Link } from 'react-router';
@@ -17,9 +17,9 @@ import { Markdown, preloadMarkdown } from '../../../ui/markdown.tsx';
 import { Note } from '../../../ui/note.tsx';
 import { type GrowingItems, growItems } from '../model/growing-items.ts';
 import type { RowList } from '../model/row-list.ts';
-import { placeOf, takenBackBy } from '../model/taken-back.ts';
+import { locationOf, rewoundBy } from '../model/taken-back.ts';
 import { useTranscriptFind } from '../model/transcript-find.ts';
-import { blockKey, holdsOne } from '../model/transcript-items.ts';
+import { blockKey, pausesOne } from '../model/transcript-items.ts';
 import { ActivityLine, hasActivity } from './activity-line.tsx';
 import { BeforeCallboardLine, useBeforeCallboard, useShown } from './before-callboard.tsx';
 import { FindBar } from './find-bar.tsx';
@@ -45,7 +45,7 @@ interface TranscriptViewProps {
 }
 
 const NOTHING: Transcript = { entries: [], total: 0 };
-const NEVER: readonly GoneBack[] = [];
+const NEVER: readonly RewindRecord[] = [];
 
 /** Everything that happened in a stage's session, and the text being written right now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
@@ -63,7 +63,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
       : all;
   const { goneBack = NEVER } = stage.session ?? {};
   const { items, openIds } = useFolded(useItems(transcript), goneBack, isFinding);
-  const parts = useParts(stage, { pending, RequestSlot, goneBack, openIds });
+  const parts = useDeps(stage, { pending, RequestSlot, goneBack, openIds });
   const rows = useRows(stage, { items, pending, isPending, RequestSlot, goneBack });
   const find = useFind(stage.id, items, earlier);
   const jump = useJumpToEntry(items, earlier);
@@ -78,7 +78,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
         rows={rows}
         earlier={earlier}
         label="Transcript"
-        keepAs={stage.id}
+        saveAs={stage.id}
         target={find.target ?? jump.target}
         marked={find.isOpen ? find.text : jump.marked}
       />
@@ -100,7 +100,7 @@ interface PartsOptions extends Pick<RowsOptions, 'pending' | 'RequestSlot' | 'go
   openIds: ReadonlySet<string>;
 }
 
-function useParts(stage: StageView, { pending, RequestSlot, goneBack, openIds }: PartsOptions): TranscriptParts {
+function useDeps(stage: StageView, { pending, RequestSlot, goneBack, openIds }: PartsOptions): TranscriptParts {
   const { id: stageId } = stage;
   const folder = stage.worktree?.path ?? null;
   return useMemo(() => {
@@ -125,7 +125,7 @@ interface RowsOptions {
   pending: readonly PendingRequest[];
   isPending: boolean;
   RequestSlot: RequestSlot;
-  goneBack: readonly GoneBack[];
+  goneBack: readonly RewindRecord[];
 }
 
 /** The rows: the stored items, the blocks being written, requests whose call is not there, and what Claude does now. */
@@ -162,7 +162,7 @@ function useRows(stage: StageView, { items: grown, pending, isPending, RequestSl
       ...(isActive ? [{ key: 'activity', content: <ActivityLine stageId={stageId} isReading={isPending} /> }] : []),
     ];
     const waiting = new Set(pending.map((request) => request.toolUseId));
-    const holding = waiting.size === 0 ? [] : items.flatMap((item, at) => (holdsOne(item, waiting) ? [at] : []));
+    const holding = waiting.size === 0 ? [] : items.flatMap((item, at) => (pausesOne(item, waiting) ? [at] : []));
     const first = items.length + live.length;
     return {
       count: items.length + more.length,
@@ -176,8 +176,8 @@ function useRows(stage: StageView, { items: grown, pending, isPending, RequestSl
           ) : (
             <TextRow stageId={stageId} blockId={item.entry.blockId} entry={item.entry} />
           );
-        const isTakenBack = item.kind !== 'taken-back' && takenBackBy(goneBack, placeOf(item)) !== null;
-        return isTakenBack ? <div className={css.takenBack}>{row}</div> : row;
+        const isRewound = item.kind !== 'taken-back' && rewoundBy(goneBack, locationOf(item)) !== null;
+        return isRewound ? <div className={css.takenBack}>{row}</div> : row;
       },
       kept: [...holding, ...loose.map((_, at) => first + at)],
     };

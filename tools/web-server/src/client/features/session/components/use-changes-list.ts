@@ -39,7 +39,7 @@ function useRows({ stageId, diff, isSplit, comments, writing }: ChangesListInput
   const commentsOf = (file: FileDiff, lines: readonly PatchLine[]) =>
     placeComments(file, lines, withWriting(comments, writing.writing, file));
   const rows = changeRows({ files, loadedOf, isSplit, commentsOf, ...folding });
-  const kept = rows.findIndex((row) => row.kind === 'comment' && row.id === writing.writing?.id);
+  const saved = rows.findIndex((row) => row.kind === 'comment' && row.id === writing.writing?.id);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -49,7 +49,7 @@ function useRows({ stageId, diff, isSplit, comments, writing }: ChangesListInput
     // Somebody writes there.
     rangeExtractor: (range) => {
       const inSight = defaultRangeExtractor(range);
-      return kept === -1 || inSight.includes(kept) ? inSight : [...inSight, kept].toSorted((a, b) => a - b);
+      return saved === -1 || inSight.includes(saved) ? inSight : [...inSight, saved].toSorted((a, b) => a - b);
     },
   });
   const items = virtualizer.getVirtualItems();

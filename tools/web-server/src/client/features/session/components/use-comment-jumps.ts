@@ -2,7 +2,7 @@ import type { FileDiff, ReviewComment } from '@callboard/contract';
 import { useEffect, useEffectEvent, useState } from 'react';
 import type { ChangeRow } from '../model/change-rows.ts';
 
-interface JumpParts {
+interface CommentJumpOptions {
   files: readonly FileDiff[];
   rows: readonly ChangeRow[];
   comments: readonly ReviewComment[];
@@ -13,14 +13,14 @@ interface JumpParts {
 }
 
 /** Goes to comments. The file of one is opened, and read, first. */
-export function useCommentJumps(parts: JumpParts) {
-  const { files, rows, comments } = parts;
+export function useCommentJumps(deps: CommentJumpOptions) {
+  const { files, rows, comments } = deps;
   const [wanted, want] = useState<string | null>(null);
   const [target, setTarget] = useState<string | null>(null);
   const at = wanted === null ? -1 : rows.findIndex((row) => row.kind === 'comment' && row.id === wanted);
   const arrive = useEffectEvent(() => {
     if (at === -1) return;
-    parts.show(at);
+    deps.show(at);
     setTarget(wanted);
     want(null);
   });
@@ -32,8 +32,8 @@ export function useCommentJumps(parts: JumpParts) {
     const file = files.findIndex(({ path }) => path === comment?.path);
     const own = files[file];
     if (own === undefined) return;
-    if (!parts.isOpen(own)) parts.open(own);
-    if (!rows.some((row) => row.kind === 'comment' && row.id === id)) parts.showFile(file);
+    if (!deps.isOpen(own)) deps.open(own);
+    if (!rows.some((row) => row.kind === 'comment' && row.id === id)) deps.showFile(file);
     setTarget(null);
     want(id);
   }

@@ -35,7 +35,7 @@ export function useFind(
   /** The one that is shown: the row's key, since rows are added before it, and its place among those of the row. */
   const [shown, setShown] = useState<{ key: string; nth: number } | null>(null);
   const [target, setTarget] = useState<Target | null>(null);
-  const at = shown === null ? -1 : placeOf(found, keys, shown);
+  const at = shown === null ? -1 : locationOf(found, keys, shown);
 
   const show = (place: number) => {
     const one = found[place];
@@ -72,7 +72,11 @@ export function useFind(
   };
 }
 
-function placeOf(found: readonly Found[], keys: readonly string[], { key, nth }: { key: string; nth: number }): number {
+function locationOf(
+  found: readonly Found[],
+  keys: readonly string[],
+  { key, nth }: { key: string; nth: number },
+): number {
   const first = found.findIndex(({ row }) => keys[row] === key);
   return first === -1 ? -1 : first + nth;
 }

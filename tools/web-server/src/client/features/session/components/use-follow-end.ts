@@ -39,7 +39,7 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
   const follow = useEffectEvent(() => {
     const element = box.current;
     if (!isFollowing || !hasRows || element === null) return;
-    const form = hasForms ? formToHold(element, held.current, seen.current) : null;
+    const form = hasForms ? formToPause(element, held.current, seen.current) : null;
     held.current = form?.requestId ?? null;
     if (form === null) options.scrollToEnd();
     else options.scrollToOffset(form.top);
@@ -125,7 +125,7 @@ function formsIn(element: HTMLElement): Form[] {
 }
 
 /** The first of the forms at the end, if it begins above the visible part there. A form that is held stays. */
-function formToHold(element: HTMLElement, held: string | null, seen: ReadonlySet<string>): Form | null {
+function formToPause(element: HTMLElement, held: string | null, seen: ReadonlySet<string>): Form | null {
   const end = element.scrollHeight - element.clientHeight;
   const unseen = formsIn(element).filter(({ requestId }) => !seen.has(requestId));
   const same = unseen.find(({ requestId }) => requestId === held);

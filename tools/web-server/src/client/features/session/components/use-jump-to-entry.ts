@@ -1,7 +1,7 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
-import { placeOfEntry } from '../model/find-in-items.ts';
+import { positionOfEntry } from '../model/find-in-items.ts';
 import type { GrowingItems } from '../model/growing-items.ts';
 import type { Target } from '../model/row-list.ts';
 import { useSessionUi } from '../model/session-ui.ts';
@@ -36,7 +36,7 @@ export function useJumpToEntry(
 
   const show = useEffectEvent(() => {
     const entry = entries.find((one: TranscriptEntry) => one.index === wanted);
-    const place = entry === undefined ? null : placeOfEntry(items, entry);
+    const place = entry === undefined ? null : positionOfEntry(items, entry);
     setFollowed(key);
     if (place === null) return;
     for (const name of place.open) useSessionUi.getState().setOpen(name, true);

@@ -8,7 +8,7 @@ import { linesBetween, type PickedLines, useReviewUi } from '../model/review-ui.
 export const focusChanges = (): void =>
   document.querySelector<HTMLElement>('section[aria-label="Changed files"]')?.focus({ preventScroll: true });
 
-interface HandParts extends LineRows {
+interface LineHandOptions extends LineRows {
   stageId: StageId;
   /** The first row in sight. */
   first: number;
@@ -20,8 +20,8 @@ interface HandParts extends LineRows {
 }
 
 /** Picks the lines of a comment: with the pointer on their numbers, or with the arrow keys. */
-export function useLineHand(parts: HandParts) {
-  const { stageId, finish } = parts;
+export function useLineHand(deps: LineHandOptions) {
+  const { stageId, finish } = deps;
   async function begin(lines: PickedLines): Promise<void> {
     await finish(); // what is being written is kept
     const { take, write } = useReviewUi.getState();
@@ -29,7 +29,7 @@ export function useLineHand(parts: HandParts) {
     write(stageId, { ...lines, id: CommentId.parse(crypto.randomUUID()), text: '', original: null, isAsked: false });
   }
   const open = (lines: PickedLines) => void begin(lines).catch(() => undefined);
-  return { ...usePointer(parts, open), ...keysOf(parts, open) };
+  return { ...usePointer(deps, open), ...keysOf(deps, open) };
 }
 
 const isNumber = (target: EventTarget | null) => target instanceof Element && target.closest('[data-number]') !== null;
@@ -45,8 +45,8 @@ function lineAt(parts: LineRows, target: EventTarget | null): { line: LineOfRow;
 }
 
 /** A press on a number comments the line; with Shift, or drawn over several, a range. */
-function usePointer(parts: HandParts, open: (lines: PickedLines) => void) {
-  const { stageId } = parts;
+function usePointer(deps: LineHandOptions, open: (lines: PickedLines) => void) {
+  const { stageId } = deps;
   const drawn = useRef<PickedLines | null>(null);
   const drop = useEffectEvent(() => {
     const from = drawn.current;
@@ -61,19 +61,19 @@ function usePointer(parts: HandParts, open: (lines: PickedLines) => void) {
   }, []);
   return {
     onClick({ target, shiftKey }: MouseEvent): void {
-      const found = isNumber(target) ? lineAt(parts, target) : null;
+      const found = isNumber(target) ? lineAt(deps, target) : null;
       if (found === null) return;
       const picked = pickLine(found.line, found.side);
       open(shiftKey ? rangeTo(useReviewUi.getState().hand[stageId], picked) : picked);
     },
     onPointerDown({ target, pointerType, button, shiftKey }: PointerEvent): void {
       if (!isNumber(target) || pointerType !== 'mouse' || button !== 0 || shiftKey) return;
-      const found = lineAt(parts, target);
+      const found = lineAt(deps, target);
       drawn.current = found === null ? null : pickLine(found.line, found.side);
     },
     onPointerMove({ target }: PointerEvent): void {
       const from = drawn.current;
-      const line = from === null ? undefined : lineAt(parts, target)?.line;
+      const line = from === null ? undefined : lineAt(deps, target)?.line;
       const number = from !== null && line?.path === from.path ? line[from.side] : null;
       if (from !== null && number !== null) useReviewUi.getState().take(stageId, linesBetween(from, number));
     },
@@ -81,18 +81,18 @@ function usePointer(parts: HandParts, open: (lines: PickedLines) => void) {
 }
 
 /** The keys of the list: arrows take lines in hand, C and Enter comment them, N and P go from comment to comment. */
-function keysOf(parts: HandParts, open: (lines: PickedLines) => void) {
-  const { stageId, first } = parts;
+function keysOf(deps: LineHandOptions, open: (lines: PickedLines) => void) {
+  const { stageId, first } = deps;
 
   /** With the focus on the list itself. @returns whether the key did something */
   function onListKey(key: string, extend: boolean): boolean {
     const { take, hand: all } = useReviewUi.getState();
     const hand = all[stageId];
     if (key === 'ArrowDown' || key === 'ArrowUp') {
-      const next = nextHand(parts, { hand, first, by: key === 'ArrowDown' ? 1 : -1, extend });
+      const next = nextHand(deps, { hand, first, by: key === 'ArrowDown' ? 1 : -1, extend });
       if (next === null) return true;
       take(stageId, next.hand);
-      parts.scrollTo(next.row);
+      deps.scrollTo(next.row);
       return true;
     }
     if (hand === undefined || (key !== 'Escape' && key !== 'Enter')) return false;
@@ -104,7 +104,7 @@ function keysOf(parts: HandParts, open: (lines: PickedLines) => void) {
   function onLetter(key: string): boolean {
     if (!useLetterKeys.getState().on) return false;
     const hand = useReviewUi.getState().hand[stageId];
-    if (key === 'n' || key === 'p') parts.goToNext(key === 'n' ? 1 : -1);
+    if (key === 'n' || key === 'p') deps.goToNext(key === 'n' ? 1 : -1);
     // While another stage's request calls, the key shows that, as its card says.
     else if (key !== 'c' || hand === undefined || document.querySelector('[aria-keyshortcuts="c"]') !== null)
       return false;

@@ -2,7 +2,7 @@ import { type RefObject, useEffect } from 'react';
 
 const NAME = 'found';
 /** More of them help nobody. */
-const MOST = 500;
+const MAX = 500;
 
 /** Marks each occurrence of a text that is in the page, without changing the page's elements. */
 export function useMarkedText(box: RefObject<HTMLElement | null>, text: string | null): void {
@@ -31,7 +31,7 @@ export function useMarkedText(box: RefObject<HTMLElement | null>, text: string |
 function rangesOf(element: HTMLElement, text: string): Range[] {
   const ranges: Range[] = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node !== null && ranges.length < MOST; node = walker.nextNode()) {
+  for (let node = walker.nextNode(); node !== null && ranges.length < MAX; node = walker.nextNode()) {
     const content = node.nodeValue?.toLowerCase() ?? '';
     if (content.length !== node.nodeValue?.length) continue; // the offsets would not fit
     for (let at = content.indexOf(text); at !== -1; at = content.indexOf(text, at + text.length)) {

@@ -9,7 +9,7 @@ import {
   useState,
 } from 'react';
 import type { RowList, Target } from '../model/row-list.ts';
-import { type Place, placeIn, useSessionUi } from '../model/session-ui.ts';
+import { type Location, positionIn, useSessionUi } from '../model/session-ui.ts';
 import css from './transcript.module.css';
 import { Earlier, JumpButtons, type Jumps } from './transcript-jumps.tsx';
 import { NEAR_END, useFollowEnd } from './use-follow-end.ts';
@@ -22,7 +22,7 @@ interface VirtualRowsProps {
   earlier: { left: number; isLoading: boolean; failed: boolean; load: () => void; loadAll: () => void };
   label: string;
   /** The name under which the reader's place is kept for their return. */
-  keepAs: string;
+  saveAs: string;
   /** Null if none is asked for. */
   target: Target | null;
   /** A text to mark where it is shown; null if there is none. */
@@ -38,9 +38,9 @@ const NEAR_START = 8;
  * Rows of any number and height, of which only those in sight exist. It opens at its end, or at the form that waits there,
  * and stays there as it grows. A reader who has scrolled up keeps their place, whatever is added before or after it.
  */
-export function VirtualRows({ rows, earlier, label, keepAs, target, marked }: VirtualRowsProps) {
+export function VirtualRows({ rows, earlier, label, saveAs, target, marked }: VirtualRowsProps) {
   const box = useRef<HTMLElement>(null);
-  const { virtualizer, jumps, goTo, letGo } = useRowScrolling(box, { rows, earlier, keepAs });
+  const { virtualizer, jumps, goTo, letGo } = useRowScrolling(box, { rows, earlier, saveAs });
   const hand = useRowInHand(box, { rows, virtualizer, goTo });
   useFocusOnOpen(box);
   useMarkedText(box, marked);
@@ -94,10 +94,10 @@ export function VirtualRows({ rows, earlier, label, keepAs, target, marked }: Vi
 /** Which rows exist, where the box is scrolled to, and how to jump to its start, its end and what waits for a person. */
 function useRowScrolling(
   box: RefObject<HTMLElement | null>,
-  { rows, earlier, keepAs }: Pick<VirtualRowsProps, 'rows' | 'earlier' | 'keepAs'>,
+  { rows, earlier, saveAs }: Pick<VirtualRowsProps, 'rows' | 'earlier' | 'saveAs'>,
 ) {
   const firstKey = rows.count === 0 ? undefined : rows.keyAt(0);
-  const [place] = useState(() => placeIn(keepAs, firstKey));
+  const [place] = useState(() => positionIn(saveAs, firstKey));
   const [isFollowing, setFollowing] = useState(place === null);
   const { kept } = rows;
   const virtualizer = useVirtualizer({
@@ -132,7 +132,7 @@ function useRowScrolling(
     setFollowing(false);
     virtualizer.scrollToOffset(0);
   });
-  useKeepPlace(keepAs, firstKey, () =>
+  useSavePosition(saveAs, firstKey, () =>
     isFollowing ? null : { offset: virtualizer.scrollOffset ?? 0, heights: virtualizer.takeSnapshot() },
   );
   const unseen = kept.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
@@ -156,11 +156,15 @@ function useRowScrolling(
 }
 
 /** Remembers the reader's place when the list is left; `read` returns null at the end, where every list opens. */
-function useKeepPlace(keepAs: string, firstKey: string | undefined, read: () => Omit<Place, 'firstKey'> | null): void {
+function useSavePosition(
+  saveAs: string,
+  firstKey: string | undefined,
+  read: () => Omit<Location, 'firstKey'> | null,
+): void {
   const leave = useEffectEvent(() => {
     const place = read();
-    const isKept = firstKey !== undefined && place !== null;
-    useSessionUi.getState().keepPlace(keepAs, isKept ? { firstKey, ...place } : null);
+    const isSaved = firstKey !== undefined && place !== null;
+    useSessionUi.getState().savePosition(saveAs, isSaved ? { firstKey, ...place } : null);
   });
   useLayoutEffect(() => () => leave(), []);
 }

@@ -2,7 +2,7 @@ import type { PendingRequest } from '@callboard/contract';
 import type { ToolItem } from './transcript-items.ts';
 
 /** Calls that only read, and subagents: the CLI starts consecutive ones together. */
-const TOGETHER = [
+const BATCH = [
   'Read',
   'Glob',
   'Grep',
@@ -21,7 +21,7 @@ const ALONE = ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'];
 type Beside = 'together' | 'alone' | 'unknown';
 
 function beside({ use }: ToolItem, request: PendingRequest | undefined): Beside {
-  if (TOGETHER.includes(use.toolName)) return 'together';
+  if (BATCH.includes(use.toolName)) return 'together';
   if (ALONE.includes(use.toolName)) return 'alone';
   return use.toolName === 'Bash' && request !== undefined ? besideOfCommand(request) : 'unknown';
 }

@@ -2,13 +2,13 @@ import type { ReviewComment } from '@callboard/contract';
 import { count } from '../../../lib/format.ts';
 
 /** "line 12" or "lines 3 to 5", and of which version if it is the former one. */
-export function linesWords({ side, line, endLine }: Pick<ReviewComment, 'side' | 'line' | 'endLine'>): string {
+export function linesText({ side, line, endLine }: Pick<ReviewComment, 'side' | 'line' | 'endLine'>): string {
   const lines = line === endLine ? `line ${line}` : `lines ${line} to ${endLine}`;
   return side === 'old' ? `${lines}, before` : lines;
 }
 
 /** How far a comment is, in a word or two. */
-export function stateWords({
+export function stateLabel({
   state,
   answeredAt,
   hasMoved,
@@ -21,14 +21,14 @@ export function stateWords({
 }
 
 /** Who wrote it, as this person reads it. */
-export const authorWords = ({ author, isFinding }: Pick<ReviewComment, 'author' | 'isFinding'>, me: string): string =>
+export const authorText = ({ author, isFinding }: Pick<ReviewComment, 'author' | 'isFinding'>, me: string): string =>
   isFinding ? 'Claude’s review' : author === me ? 'You' : author;
 
 /** The button that sends them. */
-export const sendWords = (drafts: number): string => `Ask for changes (${count(drafts, 'comment')})`;
+export const sendText = (drafts: number): string => `Ask for changes (${count(drafts, 'comment')})`;
 
 /** What there is besides drafts: "2 sent, 1 answered"; empty if nothing. */
-export function restWords(comments: readonly Pick<ReviewComment, 'state'>[]): string {
+export function restText(comments: readonly Pick<ReviewComment, 'state'>[]): string {
   const of = (state: ReviewComment['state']) => comments.filter((comment) => comment.state === state).length;
   const parts = (['sent', 'answered', 'outdated'] as const).flatMap((state) =>
     of(state) === 0 ? [] : `${of(state)} ${state}`,

@@ -1,6 +1,6 @@
 import type { McpState } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { hasOutput, mayReconnect, mcpFacts, mcpSummary, outputWords, taskKind } from './control-words.ts';
+import { hasOutput, mayReconnect, mcpFacts, mcpSummary, outputText, taskKind } from './control-words.ts';
 
 it.each([
   ['local_bash', 'Command', true],
@@ -12,8 +12,8 @@ it.each([
 });
 
 it('says how much of the output is shown if it is cut', () => {
-  expect(outputWords({ output: 'x', totalBytes: 1, isCut: false })).toBeNull();
-  expect(outputWords({ output: 'x', totalBytes: 2_000_000, isCut: true })).toBe('The end of 2.0 MB');
+  expect(outputText({ output: 'x', totalBytes: 1, isCut: false })).toBeNull();
+  expect(outputText({ output: 'x', totalBytes: 2_000_000, isCut: true })).toBe('The end of 2.0 MB');
 });
 
 const of = (...states: McpState[]) => states.map((state) => ({ state }));

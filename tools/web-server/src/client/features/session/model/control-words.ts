@@ -1,5 +1,5 @@
 import type { BackgroundTask, McpServer, McpState, TaskOutput } from '@callboard/contract';
-import { count, sizeWords } from '../../../lib/format.ts';
+import { count, formatSize } from '../../../lib/format.ts';
 
 /** The kind of a task, in words. */
 export function taskKind({ type }: Pick<BackgroundTask, 'type'>): string {
@@ -11,8 +11,8 @@ export function taskKind({ type }: Pick<BackgroundTask, 'type'>): string {
 export const hasOutput = ({ type }: Pick<BackgroundTask, 'type'>): boolean => type === 'local_bash';
 
 /** How much of the output is shown; null if all of it is. */
-export function outputWords({ isCut, totalBytes }: TaskOutput): string | null {
-  return isCut ? `The end of ${sizeWords(totalBytes)}` : null;
+export function outputText({ isCut, totalBytes }: TaskOutput): string | null {
+  return isCut ? `The end of ${formatSize(totalBytes)}` : null;
 }
 
 const STATES: Record<McpState, string> = {
@@ -24,7 +24,7 @@ const STATES: Record<McpState, string> = {
   unknown: 'state not known',
 };
 
-export const mcpStateWords = (state: McpState): string => STATES[state];
+export const mcpStateLabel = (state: McpState): string => STATES[state];
 
 /** Problems come first. */
 const ORDER: readonly McpState[] = ['failed', 'needs-auth', 'pending', 'unknown', 'connected', 'disabled'];

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { entry } from '../../../test/samples.ts';
-import { findInItems, foldKeys, placeOfEntry } from './find-in-items.ts';
+import { findInItems, foldKeys, positionOfEntry } from './find-in-items.ts';
 import { transcriptItems } from './transcript-items.ts';
 
 const use = (index: number, toolUseId: string, toolName: string, input: Record<string, string>) =>
   entry(index, 'tool-use', { toolUseId, toolName, input });
 const result = (index: number, toolUseId: string, text: string) =>
   entry(index, 'tool-result', { toolUseId, isError: false, text, allowedBy: null, sandboxFailure: null });
-const text = (index: number, words: string) => entry(index, 'text', { text: words, blockId: `b${index}` });
+const text = (index: number, text: string) => entry(index, 'text', { text, blockId: `b${index}` });
 
 const items = transcriptItems([
   text(1, 'The Needle (first).'),
@@ -47,5 +47,5 @@ it.each([
   [result(9, 'r2', ''), { row: 3, open: ['lookups:r1', 'r2'] }],
   [text(99, ''), null],
 ])('finds the row of an entry, and what to open there', (entry, place) => {
-  expect(placeOfEntry(items, entry)).toEqual(place);
+  expect(positionOfEntry(items, entry)).toEqual(place);
 });

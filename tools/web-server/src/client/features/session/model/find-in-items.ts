@@ -1,5 +1,5 @@
 import type { TranscriptEntry } from '@callboard/contract';
-import { toolWords } from '../../../lib/tool-words.ts';
+import { toolText } from '../../../lib/tool-words.ts';
 import { inputOf, type ToolItem, type TranscriptItem } from './transcript-items.ts';
 
 /** An entry in which a text was found. */
@@ -40,7 +40,7 @@ function foundIn(item: TranscriptItem, pattern: RegExp): string[][] {
 
 function foundInTool(tool: ToolItem, pattern: RegExp): string[][] {
   const { use, result, decisions, changed, children } = tool;
-  const { verb, object } = toolWords(use.toolName, inputOf(tool));
+  const { verb, object } = toolText(use.toolName, inputOf(tool));
   const inLine = pattern.test(`${verb} ${object}`);
   const inBody = !inLine && (anyText([use.input, changed], pattern) || (result !== null && pattern.test(result.text)));
   const inDecision = decisions.some(({ reason, answers }) => pattern.test(reason ?? '') || anyText(answers, pattern));
@@ -50,7 +50,7 @@ function foundInTool(tool: ToolItem, pattern: RegExp): string[][] {
 }
 
 /** Finds where an entry stands; null if it is not among these items. */
-export function placeOfEntry(items: readonly TranscriptItem[], entry: TranscriptEntry): Found | null {
+export function positionOfEntry(items: readonly TranscriptItem[], entry: TranscriptEntry): Found | null {
   for (const [row, item] of items.entries()) {
     const open = wayTo(item, entry);
     if (open !== null) return { row, open };

@@ -1,10 +1,10 @@
-import { isActive, type NotKept, type RewindBlocked, type RewindPlan, type StageView } from '@callboard/contract';
-import { count, sizeWords } from '../../../lib/format.ts';
+import { isActive, type NotSaved, type RewindBlocked, type RewindPlan, type StageView } from '@callboard/contract';
+import { count, formatSize } from '../../../lib/format.ts';
 
 type Files = NonNullable<RewindPlan['files']>;
 
 /** What becomes of a file; nothing is said of one that only changes. */
-export const fileWords = ({ status }: Files['changes'][number]): string | null =>
+export const fileText = ({ status }: Files['changes'][number]): string | null =>
   status === 'added' ? 'comes back' : status === 'deleted' ? 'is removed' : null;
 
 const BLOCKED: Readonly<Record<RewindBlocked['reason'], string>> = {
@@ -14,7 +14,7 @@ const BLOCKED: Readonly<Record<RewindBlocked['reason'], string>> = {
   'changed-since': 'changed meanwhile',
 };
 
-const NOT_KEPT: Readonly<Record<NotKept['reason'], string>> = {
+const NOT_SAVED: Readonly<Record<NotSaved['reason'], string>> = {
   ignored: 'ignored by git',
   'nested-repository': 'a repository of its own',
   'too-large': 'over 50 MB',
@@ -31,17 +31,17 @@ export const blockedFiles = ({ blocked }: Files): Staying[] =>
   blocked.map(({ path, reason }) => ({ path, why: BLOCKED[reason] }));
 
 /** What is in no snapshot. */
-export const unkeptFiles = ({ notKept }: Files): Staying[] =>
-  notKept.map(({ path, reason, bytes }) => ({ path, why: bytes === null ? NOT_KEPT[reason] : sizeWords(bytes) }));
+export const unsavedFiles = ({ notKept }: Files): Staying[] =>
+  notKept.map(({ path, reason, bytes }) => ({ path, why: bytes === null ? NOT_SAVED[reason] : formatSize(bytes) }));
 
 /** What happens to the commits since that moment; null if there are none. */
-export const commitsWords = ({ commits }: Files): string | null =>
+export const commitsText = ({ commits }: Files): string | null =>
   commits === 0
     ? null
     : `${count(commits, 'commit')} since then ${commits === 1 ? 'stays' : 'stay'} on the branch. What ${commits === 1 ? 'it' : 'they'} changed shows as uncommitted changes that revert it.`;
 
 /** What happens to the conversation. */
-export function conversationWords({ messages, isNew }: NonNullable<RewindPlan['conversation']>): string {
+export function conversationText({ messages, isNew }: NonNullable<RewindPlan['conversation']>): string {
   const taken = `${messages === 1 ? 'This message' : `${messages} messages`} and all that followed are taken back.`;
   return isNew
     ? `${taken} The next message begins a new conversation.`

@@ -5,12 +5,12 @@ import { changedRanges, createLineColours, withChanges } from './line-colours.ts
 import { type PatchLine, patchLines } from './patch.ts';
 
 const typescript = (text: string) => highlight(text, 'typescript');
-const words = (own: string, other: string) => changedRanges(own, other).map(([from, to]) => own.slice(from, to));
+const message = (own: string, other: string) => changedRanges(own, other).map(([from, to]) => own.slice(from, to));
 
 it('marks the words that changed, and nothing in a line that is another one', () => {
-  expect(words('const [row] = rows;', 'const row = rows[0];')).not.toEqual([]);
-  expect(words('return total + tax;', 'return total;')).toEqual([' + tax']);
-  expect(words('import { a } from "b";', '// nothing of it')).toEqual([]);
+  expect(message('const [row] = rows;', 'const row = rows[0];')).not.toEqual([]);
+  expect(message('return total + tax;', 'return total;')).toEqual([' + tax']);
+  expect(message('import { a } from "b";', '// nothing of it')).toEqual([]);
 });
 
 it('colours a comment of several lines, before and after', () => {
@@ -34,7 +34,7 @@ it('never changes a text, whatever its colours, words and place', () => {
         const pieces = withChanges(colours(at), changedRanges(line.text, other));
         expect(pieces.map((piece) => piece.text).join('')).toBe(line.text);
         const changed = pieces.filter(({ isChanged }) => isChanged).map((piece) => piece.text);
-        expect(changed.join('')).toBe(words(line.text, other).join(''));
+        expect(changed.join('')).toBe(message(line.text, other).join(''));
       }
     }),
     { numRuns: 40 },

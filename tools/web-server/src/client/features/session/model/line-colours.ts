@@ -15,14 +15,14 @@ type Highlight = (text: string) => HighlightTree | null;
 /** As many lines are coloured together: enough for comments and texts of several lines, and done within a frame. */
 const CHUNK = 100;
 /** A longer line, as of a minified file, is shown without colours and words. */
-const LONGEST = 2_000;
+const MAX_LENGTH = 2_000;
 
 /** Returns a function that gives the coloured parts of a line of a patch. It colours what is asked for, and remembers it. */
 export function createLineColours(lines: readonly PatchLine[], highlight: Highlight | null): (at: number) => Token[] {
   const chunks = new Map<number, readonly (readonly Token[])[]>();
   return (at) => {
     const text = lines[at]?.text ?? '';
-    if (highlight === null || text.length > LONGEST) return [{ text, className: '' }];
+    if (highlight === null || text.length > MAX_LENGTH) return [{ text, className: '' }];
     const first = Math.floor(at / CHUNK) * CHUNK;
     const chunk = chunks.get(first) ?? coloured(lines.slice(first, first + CHUNK), highlight);
     chunks.set(first, chunk);
@@ -35,7 +35,7 @@ function coloured(lines: readonly PatchLine[], highlight: Highlight): readonly (
   const found: Token[][] = lines.map(({ text }) => [{ text, className: '' }]);
   for (const side of ['added', 'removed'] as const) {
     const places = lines.flatMap(({ kind, text }, at) =>
-      (kind === side || kind === 'same') && text.length <= LONGEST ? at : [],
+      (kind === side || kind === 'same') && text.length <= MAX_LENGTH ? at : [],
     );
     const tree = highlight(places.map((at) => lines[at]?.text).join('\n'));
     if (tree === null) continue;
@@ -70,7 +70,7 @@ function tokenLines(tree: HighlightTree): Token[][] {
 
 /** Where a line differs from the one that it replaces, or that replaces it: pairs of start and end. */
 export function changedRanges(own: string, other: string): [number, number][] {
-  if (own.length > LONGEST || other.length > LONGEST) return [];
+  if (own.length > MAX_LENGTH || other.length > MAX_LENGTH) return [];
   const ranges: [number, number][] = [];
   let at = 0;
   for (const { value, added, removed } of diffWordsWithSpace(other, own)) {

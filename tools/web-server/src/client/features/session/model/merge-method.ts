@@ -9,11 +9,11 @@ const KEY = 'callboard-merge-methods';
 export const FinishChoice = z.enum([...MergeMethod.options, 'pull-request']);
 export type FinishChoice = z.infer<typeof FinishChoice>;
 
-const Kept = z.record(z.string(), FinishChoice);
+const Saved = z.record(z.string(), FinishChoice);
 
 interface MergeMethods {
   /** By project. */
-  methods: z.infer<typeof Kept>;
+  methods: z.infer<typeof Saved>;
   /** By stage, for as long as the page lives: its pull request comes first until somebody chooses otherwise. */
   chosen: Readonly<Record<StageId, FinishChoice>>;
   choose(stage: FinishedStage, method: FinishChoice): void;
@@ -28,7 +28,7 @@ interface FinishedStage {
 
 /** What was chosen, kept by this browser. */
 const useMergeMethods = create<MergeMethods>((set, get) => ({
-  methods: readStored(KEY, Kept, {}),
+  methods: readStored(KEY, Saved, {}),
   chosen: {},
   choose: ({ id, projectId }, method) => {
     const methods = { ...get().methods, [projectId]: method };

@@ -1,9 +1,9 @@
 import { NoticeCode } from '@callboard/contract';
-import { ALARM_WORDS } from '../../../lib/needs-you-words.ts';
+import { ALARM_TEXTS } from '../../../lib/needs-you-words.ts';
 
 /** Null where the text of the notice is enough. */
 const TITLES: Readonly<Record<NoticeCode, string | null>> = {
-  ...ALARM_WORDS,
+  ...ALARM_TEXTS,
   adopted: 'Continued from a terminal',
   'alarm-acknowledged': 'Alarm acknowledged',
   'api-retry': 'Trying again',

@@ -1,6 +1,6 @@
 import type { SessionNow } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { nowWords } from './now-words.ts';
+import { activityText } from './now-words.ts';
 
 const since = '2026-01-01T10:00:00.000Z';
 
@@ -11,6 +11,6 @@ it.each<[SessionNow | null, string, string | null]>([
   [{ kind: 'preparing', toolName: 'Write' }, 'Preparing a call of Write…', null],
   [{ kind: 'tool', toolUseId: 't', action: 'npm test', isCommand: true, since }, 'Running', 'npm test'],
   [{ kind: 'tool', toolUseId: 't', action: 'Edit src/a.ts', isCommand: false, since }, 'Edit src/a.ts', null],
-])('says what is done now: %j', (now, words, code) => {
-  expect(nowWords(now)).toEqual({ words, code });
+])('says what is done now: %j', (now, text, code) => {
+  expect(activityText(now)).toEqual({ text, code });
 });

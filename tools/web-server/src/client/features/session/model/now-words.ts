@@ -2,32 +2,32 @@ import type { SessionNow } from '@callboard/contract';
 import { toolTitle } from '../../../lib/tool-words.ts';
 
 /** What Claude does now; `code` is a command or a path. */
-export interface NowWords {
-  words: string;
+export interface ActivityText {
+  text: string;
   code: string | null;
 }
 
-export const STARTING: NowWords = { words: 'Starting Claude…', code: null };
+export const STARTING: ActivityText = { text: 'Starting Claude…', code: null };
 
 /** Says what a session does now, for the end of its transcript. */
-export function nowWords(now: SessionNow | null): NowWords {
+export function activityText(now: SessionNow | null): ActivityText {
   switch (now?.kind) {
     case 'tool':
-      return now.isCommand ? { words: 'Running', code: now.action } : { words: now.action, code: null };
+      return now.isCommand ? { text: 'Running', code: now.action } : { text: now.action, code: null };
     case 'review':
-      return { words: 'Reviewing the changes…', code: null };
+      return { text: 'Reviewing the changes…', code: null };
     case 'check':
-      return { words: 'Checking with', code: now.command };
+      return { text: 'Checking with', code: now.command };
     case 'background':
-      return { words: 'Waiting for the background command', code: now.action };
+      return { text: 'Waiting for the background command', code: now.action };
     case 'preparing':
-      return { words: `Preparing a call of ${toolTitle(now.toolName)}…`, code: null };
+      return { text: `Preparing a call of ${toolTitle(now.toolName)}…`, code: null };
     case 'writing':
-      return { words: 'Writing…', code: null };
+      return { text: 'Writing…', code: null };
     case 'thinking':
-      return { words: 'Thinking…', code: null };
+      return { text: 'Thinking…', code: null };
     case undefined:
-      return { words: 'Working…', code: null };
+      return { text: 'Working…', code: null };
     default:
       return now satisfies never;
   }

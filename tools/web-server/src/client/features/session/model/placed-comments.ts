@@ -8,7 +8,7 @@ export type Placed<T> = ReadonlyMap<number, readonly T[]>;
 type Positioned = Pick<ReviewComment, 'path' | 'side' | 'endLine' | 'version' | 'quote'>;
 
 /** By side: the place in the patch of each line. */
-const placesOf = memoizeByObject((lines: readonly PatchLine[]) => {
+const locationsOf = memoizeByObject((lines: readonly PatchLine[]) => {
   const places: Record<DiffSide, Map<number, number>> = { old: new Map(), new: new Map() };
   for (const [at, { before, after }] of lines.entries()) {
     if (before !== null) places.old.set(before, at);
@@ -18,8 +18,8 @@ const placesOf = memoizeByObject((lines: readonly PatchLine[]) => {
 });
 
 /** The place in the patch of a line; undefined if the patch does not have it. */
-const placeOfLine = (lines: readonly PatchLine[], side: DiffSide, line: number): number | undefined =>
-  placesOf(lines)[side].get(line);
+const positionOfLine = (lines: readonly PatchLine[], side: DiffSide, line: number): number | undefined =>
+  locationsOf(lines)[side].get(line);
 
 /** The number of a line of the patch on one side; null if it is not there. */
 export const numberOn = ({ before, after }: PatchLine, side: DiffSide): number | null =>
@@ -37,7 +37,7 @@ export function placeComments<T extends Positioned>(
     const { side, endLine, version } = comment;
     const isSame = version === (side === 'old' ? old : now);
     const line = isSame ? endLine : (lineLike(lines, comment) ?? endLine);
-    const at = placeOfLine(lines, side, line) ?? -1;
+    const at = positionOfLine(lines, side, line) ?? -1;
     placed.set(at, [...(placed.get(at) ?? []), comment]);
   }
   return placed;

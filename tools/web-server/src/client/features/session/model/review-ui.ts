@@ -70,7 +70,7 @@ export const useReviewUi = create<ReviewUi>((set, get) => ({
   range: {},
   write(stageId, writing) {
     const before = get().writing[stageId];
-    if (writing !== null) onDevice.keep(stageId, writing);
+    if (writing !== null) onDevice.save(stageId, writing);
     else if (before !== undefined) onDevice.forget(stageId, before);
     set((all) => ({
       writing: writing === null ? without(all.writing, stageId) : { ...all.writing, [stageId]: writing },

@@ -2,7 +2,7 @@ import type { VirtualItem } from '@tanstack/react-virtual';
 import { create } from 'zustand';
 
 /** A reader's place in a list of rows whose heights are known only after they were shown. */
-export interface Place {
+export interface Location {
   /** The first row at that time. With another first row the offset means nothing. */
   firstKey: string;
   offset: number;
@@ -14,12 +14,12 @@ interface SessionUi {
   /** What a person opened or closed, by key. An item that is missing here has its default state. */
   opened: Readonly<Record<string, boolean>>;
   /** Where each list was left. A list that is missing here was left at its end. */
-  places: Readonly<Record<string, Place>>;
+  places: Readonly<Record<string, Location>>;
   setOpen(key: string, open: boolean): void;
   /** Closes these, also those that open by themselves. */
   fold(keys: readonly string[]): void;
   /** Remembers a place; null means the end, where every list opens. */
-  keepPlace(list: string, place: Place | null): void;
+  savePosition(list: string, location: Location | null): void;
 }
 
 /** What only this tab knows of the stage pages: rows out of sight do not exist, so their state lives here. */
@@ -29,7 +29,7 @@ export const useSessionUi = create<SessionUi>((set) => ({
   setOpen: (key, open) => set(({ opened }) => ({ opened: { ...opened, [key]: open } })),
   fold: (keys) =>
     set(({ opened }) => ({ opened: { ...opened, ...Object.fromEntries(keys.map((key) => [key, false])) } })),
-  keepPlace: (list, place) =>
+  savePosition: (list, place) =>
     set(({ places: { [list]: _, ...rest } }) => ({ places: place === null ? rest : { ...rest, [list]: place } })),
 }));
 
@@ -40,7 +40,7 @@ export function useOpen(key: string, isOpenByDefault: boolean): [boolean, (open:
 }
 
 /** The place to return to; null if there is none, or if the list now begins with another row. */
-export function placeIn(list: string, firstKey: string | undefined): Place | null {
+export function positionIn(list: string, firstKey: string | undefined): Location | null {
   const place = useSessionUi.getState().places[list];
   return place !== undefined && place.firstKey === firstKey ? place : null;
 }

@@ -8,7 +8,7 @@ const KEY = 'callboard-side-pane';
 const SideTab = z.enum(['changes', 'checks', 'phases', 'details']);
 export type SideTab = z.infer<typeof SideTab>;
 
-const Kept = z.object({
+const Saved = z.object({
   /** Null while the transcript has the whole width. */
   tab: SideTab.nullable(),
   /** The transcript's part of the width, in percent. */
@@ -18,7 +18,7 @@ const Kept = z.object({
 const WIDEST = 75;
 const NARROWEST = 35;
 
-interface SidePane extends z.infer<typeof Kept> {
+interface SidePane extends z.infer<typeof Saved> {
   show(tab: SideTab | null): void;
   /** Moves the border; it stays where both panes can be read. */
   divide(share: number): void;
@@ -28,15 +28,15 @@ interface SidePane extends z.infer<typeof Kept> {
 
 /** What stands beside the transcript, and where the border is: kept by this browser for every stage. */
 export const useSidePane = create<SidePane>((set, get) => {
-  const keep = (change: Partial<z.infer<typeof Kept>>) => {
+  const save = (change: Partial<z.infer<typeof Saved>>) => {
     set(change);
     const { tab, share } = get();
     writeStored(KEY, { tab, share });
   };
   return {
-    ...readStored(KEY, Kept, { tab: 'changes', share: 56 }),
-    show: (tab) => keep({ tab }),
-    divide: (share) => keep({ share: Math.min(WIDEST, Math.max(NARROWEST, share)) }),
+    ...readStored(KEY, Saved, { tab: 'changes', share: 56 }),
+    show: (tab) => save({ tab }),
+    divide: (share) => save({ share: Math.min(WIDEST, Math.max(NARROWEST, share)) }),
     makeRoom: (part) => get().divide(Math.min(get().share, Math.floor(100 - part))),
   };
 });

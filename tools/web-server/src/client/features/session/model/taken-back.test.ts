@@ -1,11 +1,11 @@
-import { type GoneBack, MessageId } from '@callboard/contract';
+import { MessageId, type RewindRecord } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, entry } from '../../../test/samples.ts';
 import { growItems } from './growing-items.ts';
-import { foldTakenBack, takenBackBy } from './taken-back.ts';
+import { foldRewound, rewoundBy } from './taken-back.ts';
 
 const MESSAGE = MessageId.parse('00000000-0000-7000-8000-000000000001');
-const gone = (id: string, from: number, to: number, change: Partial<GoneBack> = {}): GoneBack => ({
+const gone = (id: string, from: number, to: number, change: Partial<RewindRecord> = {}): RewindRecord => ({
   id,
   messageId: MESSAGE,
   at: at(9),
@@ -19,8 +19,8 @@ const gone = (id: string, from: number, to: number, change: Partial<GoneBack> = 
 });
 const text = (index: number) => entry(index, 'text', { text: `t${index}`, blockId: `b${index}` });
 const grown = growItems([1, 2, 3, 4, 5, 6, 7].map(text));
-const fold = (goneBack: GoneBack[], open: string[] = []) =>
-  foldTakenBack(grown, goneBack, ({ id }) => open.includes(id)).keys;
+const fold = (rewinds: RewindRecord[], open: string[] = []) =>
+  foldRewound(grown, rewinds, ({ id }) => open.includes(id)).keys;
 
 it('puts one line in place of what was taken back, and shows the entries below it once it is open', () => {
   expect(fold([gone('one', 3, 5)])).toEqual(['block:b1', 'block:b2', 'taken-back:one', 'block:b6', 'block:b7']);
@@ -33,9 +33,9 @@ it('shows of one within another the outer one', () => {
   const both = [gone('inner', 4, 5), gone('outer', 2, 6)];
   expect(fold(both)).toEqual(['block:b1', 'taken-back:outer', 'block:b7']);
   expect(fold(both, ['outer'])).toHaveLength(8);
-  expect(takenBackBy(both, 4)?.id).toBe('outer');
+  expect(rewoundBy(both, 4)?.id).toBe('outer');
 });
 
 it('folds nothing if only the files went back', () => {
-  expect(foldTakenBack(grown, [gone('one', 3, 5, { conversation: false })], () => false)).toBe(grown);
+  expect(foldRewound(grown, [gone('one', 3, 5, { conversation: false })], () => false)).toBe(grown);
 });

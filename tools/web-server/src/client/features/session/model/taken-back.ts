@@ -1,35 +1,35 @@
-import type { GoneBack } from '@callboard/contract';
+import type { RewindRecord } from '@callboard/contract';
 import type { GrowingItems } from './growing-items.ts';
 import { itemKey, type TranscriptItem } from './transcript-items.ts';
 
 type Items = Pick<GrowingItems, 'items' | 'keys'>;
 
 /** The key under which the line of what was taken back remembers whether it is open. */
-export const takenBackKey = ({ id }: GoneBack): string => `taken-back:${id}`;
+export const rewoundKey = ({ id }: RewindRecord): string => `taken-back:${id}`;
 
 /**
  * The going back that took an entry back; null if it still counts. Of one within another the outer one, which is the later one:
  * nobody goes back to a message that was taken back.
  */
-export const takenBackBy = (goneBack: readonly GoneBack[], index: number): GoneBack | null =>
-  goneBack.findLast(({ conversation, from, to }) => conversation && from <= index && index <= to) ?? null;
+export const rewoundBy = (rewinds: readonly RewindRecord[], index: number): RewindRecord | null =>
+  rewinds.findLast(({ conversation, from, to }) => conversation && from <= index && index <= to) ?? null;
 
 /** Folds what was taken back into one line for each time, followed by the items themselves where it is open. */
-export function foldTakenBack<T extends Items>(
+export function foldRewound<T extends Items>(
   grown: T,
-  goneBack: readonly GoneBack[],
-  isOpen: (one: GoneBack) => boolean,
+  rewinds: readonly RewindRecord[],
+  isOpen: (one: RewindRecord) => boolean,
 ): T {
-  if (!goneBack.some(({ conversation }) => conversation)) return grown;
+  if (!rewinds.some(({ conversation }) => conversation)) return grown;
   const items: TranscriptItem[] = [];
   const keys: string[] = [];
   const add = (item: TranscriptItem, key: string) => {
     items.push(item);
     keys.push(key);
   };
-  let last: GoneBack | null = null;
+  let last: RewindRecord | null = null;
   for (const [at, item] of grown.items.entries()) {
-    const by = takenBackBy(goneBack, placeOf(item));
+    const by = rewoundBy(rewinds, locationOf(item));
     if (by !== null && by !== last) {
       const line: TranscriptItem = { kind: 'taken-back', goneBack: by };
       add(line, itemKey(line));
@@ -41,7 +41,7 @@ export function foldTakenBack<T extends Items>(
 }
 
 /** The index of an item's first entry. */
-export function placeOf(item: TranscriptItem): number {
+export function locationOf(item: TranscriptItem): number {
   switch (item.kind) {
     case 'entry':
       return item.entry.index;
@@ -50,7 +50,7 @@ export function placeOf(item: TranscriptItem): number {
     case 'lookups':
       return item.tools[0]?.use.index ?? 0;
     case 'steps':
-      return item.children[0] === undefined ? 0 : placeOf(item.children[0]);
+      return item.children[0] === undefined ? 0 : locationOf(item.children[0]);
     case 'taken-back':
       return item.goneBack.from;
     default:

@@ -44,16 +44,16 @@ export function toolDuration({ use, result, decisions }: ToolItem): string {
 }
 
 /** "Read 3 files, searched 2 times". */
-export function lookupsWords(tools: readonly ToolItem[]): string {
+export function lookupsText(tools: readonly ToolItem[]): string {
   const of = (...names: string[]) => tools.filter((tool) => names.includes(tool.use.toolName)).length;
   const read = of('Read', 'NotebookRead');
   const listed = of('LS');
   const searched = tools.length - read - listed;
-  const words = [
+  const text = [
     read > 0 ? `read ${count(read, 'file')}` : '',
     listed > 0 ? `listed ${count(listed, 'folder')}` : '',
     searched > 0 ? `searched ${count(searched, 'time')}` : '',
   ];
-  const sentence = words.filter((word) => word !== '').join(', ');
+  const sentence = text.filter((word) => word !== '').join(', ');
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

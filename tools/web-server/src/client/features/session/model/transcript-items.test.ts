@@ -33,8 +33,8 @@ it.each([
   const [agent, after] = transcriptItems([use(1, 'agent', 'Task'), innerUse(2, 'inner'), ending, use(4, 'new')]);
   expect(agent).toMatchObject({ isCutOff: alsoInner !== null, children: [{ isCutOff: alsoInner === true }] });
   expect(after).not.toMatchObject({ isCutOff: true });
-  const [told] = transcriptItems([use(1, 'x'), result(2, 'x'), ending]);
-  expect(told).toMatchObject({ isCutOff: false });
+  const [reported] = transcriptItems([use(1, 'x'), result(2, 'x'), ending]);
+  expect(reported).toMatchObject({ isCutOff: false });
 });
 
 it('puts a subagent’s steps under its call', () => {

@@ -1,4 +1,4 @@
-import type { ChangedCall, Decision, GoneBack, ToolInput, TranscriptEntry } from '@callboard/contract';
+import type { ChangedCall, Decision, RewindRecord, ToolInput, TranscriptEntry } from '@callboard/contract';
 
 type Entry<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
 
@@ -27,7 +27,7 @@ export type TranscriptItem =
   | { kind: 'steps'; toolUseId: string; children: TranscriptItem[] }
   | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> }
   /** The line above what was taken back when a person went back. */
-  | { kind: 'taken-back'; goneBack: GoneBack };
+  | { kind: 'taken-back'; goneBack: RewindRecord };
 
 /** The input that ran, or would run: Claude's, or that of the hook that changed it last. */
 export const inputOf = ({ use, changed }: ToolItem): ToolInput => changed?.input ?? use.input;
@@ -53,13 +53,13 @@ export function transcriptItems(entries: readonly TranscriptEntry[]): Transcript
   return foldLookups(top);
 }
 
-interface Places {
+interface Locations {
   tools: ReadonlyMap<string, ToolItem>;
   strays: Map<string, Steps>;
   top: TranscriptItem[];
 }
 
-function listOf(parent: string | null, { tools, strays, top }: Places): TranscriptItem[] {
+function listOf(parent: string | null, { tools, strays, top }: Locations): TranscriptItem[] {
   if (parent === null) return top;
   const known = tools.get(parent) ?? strays.get(parent);
   if (known !== undefined) return known.children;
@@ -160,10 +160,10 @@ function stepsIn(item: TranscriptItem): number {
 }
 
 /** Whether the item contains one of these calls, also nested. */
-export function holdsOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>): boolean {
+export function pausesOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>): boolean {
   if (toolUseIds.size === 0 || !('children' in item)) return false;
   if (item.kind === 'tool' && toolUseIds.has(item.use.toolUseId)) return true;
-  return item.children.some((child) => holdsOne(child, toolUseIds));
+  return item.children.some((child) => pausesOne(child, toolUseIds));
 }
 
 /**

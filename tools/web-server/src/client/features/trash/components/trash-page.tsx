@@ -2,8 +2,8 @@ import type { TrashEntry } from '@callboard/contract';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { count, exactTime, sizeWords } from '../../../lib/format.ts';
-import { workWords } from '../../../lib/removal-words.ts';
+import { count, exactTime, formatSize } from '../../../lib/format.ts';
+import { workText } from '../../../lib/removal-words.ts';
 import { useNow } from '../../../lib/use-now.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
@@ -85,7 +85,7 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
         </div>
         {work !== null && (
           <p className={css.work}>
-            {workWords(work)}
+            {workText(work)}
             {work.branch !== null && (
               <>
                 {' '}
@@ -95,7 +95,7 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
             , kept as <code title={work.ref}>{work.commit.slice(0, 7)}</code>
           </p>
         )}
-        {fileCount > 0 && <KeptList files={files} fileCount={fileCount} bytes={bytes} />}
+        {fileCount > 0 && <SavedList files={files} fileCount={fileCount} bytes={bytes} />}
       </div>
       <Button variant="default" size="compact-sm" aria-label={`Restore ${stageTitle}`} onClick={restore}>
         Restore
@@ -104,16 +104,16 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
   );
 }
 
-function KeptList({ files, fileCount, bytes }: Pick<TrashEntry, 'files' | 'fileCount' | 'bytes'>) {
+function SavedList({ files, fileCount, bytes }: Pick<TrashEntry, 'files' | 'fileCount' | 'bytes'>) {
   return (
     <details>
       <summary>
-        {count(fileCount, 'item')}, {sizeWords(bytes)}
+        {count(fileCount, 'item')}, {formatSize(bytes)}
       </summary>
       <ul className={css.files}>
         {files.map((file) => (
           <li key={file.path}>
-            <code>{file.path}</code> <span className={css.size}>{sizeWords(file.bytes)}</span>
+            <code>{file.path}</code> <span className={css.size}>{formatSize(file.bytes)}</span>
           </li>
         ))}
         {fileCount > files.length && <li className={css.size}>and {fileCount - files.length} more</li>}

@@ -4,7 +4,7 @@ import { commandOutputQuery } from '../../../data/workspace-queries.ts';
 import { ErrorNote } from '../../../ui/error-note.tsx';
 import { OutputScreen } from '../../../ui/output-screen.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { isolationWords } from '../model/run-words.ts';
+import { isolationText } from '../model/run-words.ts';
 import css from './workspace.module.css';
 
 /** What a run printed, which follows its end while it runs. */
@@ -16,7 +16,7 @@ export function CommandOutputBox({ run }: { run: WorktreeCommand }) {
         <code>
           <Seen text={run.command} kind="command" />
         </code>
-        <span className={css.facts}>{isolationWords(run.isolation)}</span>
+        <span className={css.facts}>{isolationText(run.isolation)}</span>
       </p>
       <OutputScreen
         output={data?.text ?? ''}

@@ -8,7 +8,7 @@ import { commandsQuery } from '../../../data/workspace-queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStartAnyway, useStopCommand } from '../api/use-workspace-commands.ts';
-import { SET_UP_WORDS, type SetUpState, setUpState } from '../model/run-words.ts';
+import { SET_UP_TEXTS, type SetUpState, setUpState } from '../model/run-words.ts';
 import { CommandOutputBox } from './command-output.tsx';
 import css from './workspace.module.css';
 
@@ -20,7 +20,7 @@ export function SetUpPanel({ stage }: { stage: StageView }) {
   const run = runs.find(({ kind }) => kind === 'setup') ?? null;
   const now = isConcerned ? setUpState(stage, run) : null;
   if (now === null) return null;
-  const { title, text } = SET_UP_WORDS[now];
+  const { title, text } = SET_UP_TEXTS[now];
   const hasOutput = (now === 'running' || now === 'failed') && run !== null;
   return (
     <section className={css.panel} data-tone={TONES[now]} aria-labelledby="set-up">

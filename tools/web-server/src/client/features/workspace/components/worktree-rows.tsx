@@ -1,4 +1,4 @@
-import { type DevServer, hostPlace, type StageView, type WorktreeCommand } from '@callboard/contract';
+import { type DevServer, hostLocation, type StageView, type WorktreeCommand } from '@callboard/contract';
 import { Anchor, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -6,7 +6,7 @@ import { commandsQuery, serversQuery } from '../../../data/workspace-queries.ts'
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useOpenInEditor, useRunCommand, useServerSwitch, useStopCommand } from '../api/use-workspace-commands.ts';
-import { runWords, serverAddress } from '../model/run-words.ts';
+import { runText, serverAddress } from '../model/run-words.ts';
 import { CommandOutputBox } from './command-output.tsx';
 import css from './workspace.module.css';
 
@@ -42,7 +42,7 @@ export function WorktreeRows({ stage }: { stage: StageView }) {
 function EditorRow({ stage }: { stage: StageView }) {
   const open = useOpenInEditor(stage.id);
   const off = !useCanCommand();
-  const isHere = hostPlace(window.location.hostname) === 'this-machine';
+  const isHere = hostLocation(window.location.hostname) === 'this-machine';
   return (
     <>
       <dt>Editor</dt>
@@ -127,7 +127,7 @@ function RunRow({ stage, kind, name, run }: RunRowProps) {
             name={null}
             run={run}
             at={run?.endedAt ?? run?.startedAt ?? null}
-            words={isSkipped ? 'Left out' : null}
+            text={isSkipped ? 'Left out' : null}
           >
             <Button
               size="compact-sm"
@@ -151,20 +151,20 @@ interface RunLineProps {
   run: WorktreeCommand | null;
   at: string | null;
   /** In place of what the run says. */
-  words?: string | null;
+  text?: string | null;
   children: ReactNode;
 }
 
 /** One line with its name, state and buttons, and below it its output if a person opens that. */
-function RunLine({ name, run, at, words = null, children }: RunLineProps) {
+function RunLine({ name, run, at, text = null, children }: RunLineProps) {
   const [isOpen, setOpen] = useState(false);
-  const state = run === null ? null : runWords(run);
+  const state = run === null ? null : runText(run);
   return (
     <li>
       <div className={css.line}>
         {name !== null && <span className={css.name}>{name}</span>}
-        <span className={css.state} data-tone={words === null ? state?.tone : 'plain'}>
-          {words ?? state?.words ?? 'Not started'}
+        <span className={css.state} data-tone={text === null ? state?.tone : 'plain'}>
+          {text ?? state?.text ?? 'Not started'}
         </span>
         {at !== null && (
           <span className={css.facts}>

@@ -1,7 +1,7 @@
 import type { StageView } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { board, session, stage } from '../../../test/samples.ts';
-import { isolationWords, runWords, serverAddress, setUpState } from './run-words.ts';
+import { isolationText, runText, serverAddress, setUpState } from './run-words.ts';
 
 const view = (summary: Record<string, unknown>, fields: Record<string, unknown> = {}): StageView => {
   const [seen] = board({ stages: [{ stage: stage('S1', fields), session: session('S1', summary) }] }).stages;
@@ -14,15 +14,15 @@ const failed = (code: string | null) => ({
 });
 
 it('says how a run stands', () => {
-  expect(runWords({ state: 'running', kind: 'setup', reason: null }).words).toBe('Running');
-  expect(runWords({ state: 'passed', kind: 'cleanup', reason: null })).toEqual({ words: 'Done', tone: 'plain' });
-  expect(runWords({ state: 'passed', kind: 'server', reason: null }).words).toBe('Ended by itself');
-  expect(runWords({ state: 'failed', kind: 'setup', reason: 'It ended with exit code 1.' })).toEqual({
-    words: 'It ended with exit code 1.',
+  expect(runText({ state: 'running', kind: 'setup', reason: null }).text).toBe('Running');
+  expect(runText({ state: 'passed', kind: 'cleanup', reason: null })).toEqual({ text: 'Done', tone: 'plain' });
+  expect(runText({ state: 'passed', kind: 'server', reason: null }).text).toBe('Ended by itself');
+  expect(runText({ state: 'failed', kind: 'setup', reason: 'It ended with exit code 1.' })).toEqual({
+    text: 'It ended with exit code 1.',
     tone: 'fail',
   });
-  expect(isolationWords({ level: 'sandbox', reason: null })).toBe('In Callboard’s sandbox.');
-  expect(isolationWords({ level: 'none', reason: 'bubblewrap (bwrap) is not installed.' })).toBe(
+  expect(isolationText({ level: 'sandbox', reason: null })).toBe('In Callboard’s sandbox.');
+  expect(isolationText({ level: 'none', reason: 'bubblewrap (bwrap) is not installed.' })).toBe(
     'Outside the sandbox. bubblewrap (bwrap) is not installed.',
   );
 });

@@ -2,31 +2,31 @@ import type { CommandIsolation, StageView, WorktreeCommand } from '@callboard/co
 import { type BeforeStart, beforeStart } from '../../../lib/before-start.ts';
 
 /** How a run stands, in words. `tone` selects the colour. */
-export interface RunWords {
-  words: string;
+export interface RunText {
+  text: string;
   tone: 'plain' | 'fail';
 }
 
-export function runWords({ state, kind, reason }: Pick<WorktreeCommand, 'state' | 'kind' | 'reason'>): RunWords {
+export function runText({ state, kind, reason }: Pick<WorktreeCommand, 'state' | 'kind' | 'reason'>): RunText {
   switch (state) {
     case 'running':
-      return { words: 'Running', tone: 'plain' };
+      return { text: 'Running', tone: 'plain' };
     case 'passed':
-      return { words: kind === 'server' ? 'Ended by itself' : 'Done', tone: 'plain' };
+      return { text: kind === 'server' ? 'Ended by itself' : 'Done', tone: 'plain' };
     case 'failed':
-      return { words: reason ?? 'Failed', tone: 'fail' };
+      return { text: reason ?? 'Failed', tone: 'fail' };
     case 'timed-out':
-      return { words: reason ?? 'Took too long', tone: 'fail' };
+      return { text: reason ?? 'Took too long', tone: 'fail' };
     case 'stopped':
     case 'interrupted':
-      return { words: reason ?? 'Stopped', tone: 'plain' };
+      return { text: reason ?? 'Stopped', tone: 'plain' };
     default:
       return state satisfies never;
   }
 }
 
 /** Where a run has, or had, its place. */
-export const isolationWords = ({ level, reason }: CommandIsolation): string =>
+export const isolationText = ({ level, reason }: CommandIsolation): string =>
   level === 'sandbox' ? 'In Callboard’s sandbox.' : `Outside the sandbox. ${reason ?? ''}`.trim();
 
 /** What keeps Claude from being started in a stage's worktree, or is under way before that. */
@@ -50,7 +50,7 @@ const CAUSES: Readonly<Record<BeforeStart, SetUpState>> = {
 };
 
 /** The heading of each state, and what it means for the stage. */
-export const SET_UP_WORDS: Readonly<Record<SetUpState, { title: string; text: string }>> = {
+export const SET_UP_TEXTS: Readonly<Record<SetUpState, { title: string; text: string }>> = {
   running: { title: 'Setting up the worktree', text: 'Claude starts when this is done.' },
   failed: { title: 'The worktree could not be set up', text: 'Claude was not started. Its first message is kept.' },
   'no-fetch': { title: 'Nothing could be fetched', text: 'Claude was not started. Its first message is kept.' },
