@@ -5,7 +5,7 @@ import { dirname, join, matchesGlob, relative } from 'node:path';
 import { eventData, commands as orchestratorCommands, ProblemCode, streamEventData } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { commands } from '../tools/cli/src/commands/all.ts';
+import { commands } from '../tools/cli/src/run.ts';
 import { routes, serviceRoutes } from '../tools/contract/src/client/routes.ts';
 import { kindFiles } from './write-kinds.ts';
 

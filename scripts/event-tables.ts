@@ -25,7 +25,7 @@ import {
   Worktree,
 } from '@callboard/contract';
 import { z } from 'zod';
-import { requestKinds } from '../tools/orchestrator/src/kinds/registry.ts';
+import { requestKinds } from '../tools/orchestrator/src/core/kinds/registry.ts';
 import { markdownTable } from './markdown-table.ts';
 
 /** Shapes that are documented under their own name. */

@@ -62,9 +62,9 @@ it('adds a kind of request with the three files of the guide, one of them its te
 }, async () => {
   const files = await exampleFiles();
   expect([...files.keys()]).toEqual([
-    'tools/orchestrator/src/kinds/branch.ts',
-    'tools/web-server/src/client/features/interaction/kinds/branch.tsx',
-    'tools/orchestrator/src/kinds/branch.test.ts',
+    'tools/orchestrator/src/core/kinds/branch.ts',
+    'tools/web-server/src/client/features/approvals/kinds/branch.tsx',
+    'tools/orchestrator/src/core/kinds/branch.test.ts',
   ]);
   for (const [path, text] of files) {
     await mkdir(dirname(join(copy, path)), { recursive: true });
@@ -79,6 +79,6 @@ it('adds a kind of request with the three files of the guide, one of them its te
   for (const project of ['tsconfig.node.json', 'tools/web-server/tsconfig.client.json'])
     await succeeds(tsc, '--checkers', '1', '-p', project);
 
-  const tests = ['src/kinds/branch.test.ts', 'src/kinds/registry.test.ts'];
+  const tests = ['src/core/kinds/branch.test.ts', 'src/core/kinds/registry.test.ts'];
   await succeeds(process.execPath, join(modules, 'vitest/vitest.mjs'), 'run', '--root', 'tools/orchestrator', ...tests);
 });

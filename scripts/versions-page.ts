@@ -1,7 +1,7 @@
-import { OLDEST_CLAUDE } from '../tools/orchestrator/src/claude/program/claude-program.ts';
+import { OLDEST_CLAUDE } from '../tools/orchestrator/src/core/claude/claude-program.ts';
 import type { KnownVersion, KnownVersions } from '../tools/orchestrator/src/doctor/doctor.ts';
 import { compatibilityChecks } from '../tools/orchestrator/src/doctor/promises.ts';
-import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
+import { compareVersions } from '../tools/orchestrator/src/lib/text.ts';
 import { markdownTable } from './markdown-table.ts';
 
 /** The text of `docs/cli-versions.md`, from the results of `npm run versions`. */

@@ -11,11 +11,11 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { missingFlags } from '../tools/orchestrator/src/claude/launch/arguments.ts';
-import { OLDEST_CLAUDE, readFlags } from '../tools/orchestrator/src/claude/program/claude-program.ts';
+import { OLDEST_CLAUDE, readFlags } from '../tools/orchestrator/src/core/claude/claude-program.ts';
+import { missingFlags } from '../tools/orchestrator/src/core/claude/launch-options.ts';
 import { type KnownVersion, KnownVersions, runHandshake } from '../tools/orchestrator/src/doctor/doctor.ts';
 import { compatibilityChecks } from '../tools/orchestrator/src/doctor/promises.ts';
-import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
+import { compareVersions } from '../tools/orchestrator/src/lib/text.ts';
 import { versionsPage } from './versions-page.ts';
 
 const PACKAGE = '@anthropic-ai/claude-code';

@@ -17,9 +17,13 @@ interface Side {
   type: string;
 }
 
-const ORCHESTRATOR: Side = { folder: 'tools/orchestrator/src/kinds', extension: '.ts', type: 'RequestKindDefinition' };
+const ORCHESTRATOR: Side = {
+  folder: 'tools/orchestrator/src/core/kinds',
+  extension: '.ts',
+  type: 'RequestKindDefinition',
+};
 const CLIENT: Side = {
-  folder: 'tools/web-server/src/client/features/interaction/kinds',
+  folder: 'tools/web-server/src/client/features/approvals/kinds',
   extension: '.tsx',
   type: 'RequestKindView',
 };
@@ -52,7 +56,7 @@ function namesFile(kinds: readonly string[]): string {
 }
 
 const eventsFile = (kinds: readonly string[]): string => `${HEAD}
-import { PendingRequest } from '../requests.ts';
+import { PendingRequest } from '../approvals.ts';
 
 /** The data of the event that tells of a new request, by the event's name. */
 export const requestEvents = {

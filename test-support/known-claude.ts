@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readProgram } from '../tools/orchestrator/src/claude/program/claude-program.ts';
+import { readProgram } from '../tools/orchestrator/src/core/claude/claude-program.ts';
 import { REAL_CLAUDE } from './real-claude.ts';
 
 let asked: Promise<string> | undefined;

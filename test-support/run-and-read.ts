@@ -1,4 +1,4 @@
-import { run } from '../tools/orchestrator/src/lib/processes/processes.ts';
+import { run } from '../tools/orchestrator/src/platform/processes.ts';
 
 interface Location {
   cwd?: string;

@@ -3,7 +3,7 @@ import { sampleDecision, sampleProject, sampleRequest, sampleStage } from '@call
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { it, onTestFinished } from 'vitest';
 import { createDatabaseOn, type PostgresServer, postgresLack, startPostgres } from '../../test-support/postgres.ts';
-import { nodePlatform } from '../../tools/orchestrator/src/lib/edges.ts';
+import { nodePlatform } from '../../tools/orchestrator/src/platform/runtime.ts';
 import { createConnect, type PgLink } from '../../tools/orchestrator/src/store/postgres/pg-link.ts';
 import { openPostgresStore } from '../../tools/orchestrator/src/store/postgres/postgres-store.ts';
 import type { Store } from '../../tools/orchestrator/src/store/store.ts';

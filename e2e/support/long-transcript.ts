@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type NewTranscriptEntry, StageId, TranscriptEntry } from '@callboard/contract';
-import { nodePlatform } from '../../tools/orchestrator/src/lib/edges.ts';
+import { nodePlatform } from '../../tools/orchestrator/src/platform/runtime.ts';
 import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite/sqlite-store.ts';
 import { silent } from '../../tools/orchestrator/test/support/test-store.ts';
 

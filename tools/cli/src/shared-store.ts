@@ -9,7 +9,7 @@ import {
   parseDatabaseUrl,
 } from '@callboard/runtime/database-url';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
-import type { SharedStoreOptions } from './command-line/shared-store.ts';
+import type { SharedStoreOptions } from './command-line/start-options.ts';
 import type { Platform } from './edges.ts';
 import { UsageError } from './errors.ts';
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { listenForStop } from './stop-signals.ts';
+import { listenForStop } from './edges.ts';
 
 function listen() {
   const source = new EventEmitter();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { at, board, idle, request, session, stage } from '../test/sample-board.ts';
 import { sampleDecision } from '../test/samples.ts';
-import { announcementPath, announcementsOf, finishedText } from './announcements.ts';
+import { announcementPath, announcementsOf, finishedText } from './notifications.ts';
 
 const checkId = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa';
 const check = (state: string) => ({ checkId, state, command: 'make', failures: 3, attempts: 3, since: at(2) });

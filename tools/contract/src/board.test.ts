@@ -10,8 +10,7 @@ import {
   sampleSession,
   sampleStage,
 } from '../test/samples.ts';
-import { type BoardParts, type BoardView, boardView, foldBoard } from './board.ts';
-import { CLAUDE_UNCHECKED } from './claude-state.ts';
+import { type BoardParts, type BoardView, boardView, CLAUDE_UNCHECKED, foldBoard } from './board.ts';
 import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
 import { StageId } from './ids.ts';
 import { NO_LIMITS } from './limits.ts';

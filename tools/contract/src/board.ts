@@ -1,18 +1,35 @@
 import { z } from 'zod';
+import { Decision, type DelayedAnswer, isUnsettled, PendingRequest } from './approvals.ts';
 import { Budget } from './budgets.ts';
-import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
-import { column } from './column.ts';
 import { type BoardEvent, type EventData, isRequestEvent } from './events.ts';
-import { Pause } from './holds.ts';
 import { LimitsView, NO_LIMITS } from './limits.ts';
 import { Machine } from './machines.ts';
+import { Pause, StartDelay } from './pauses.ts';
 import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
-import { Decision, type DelayedAnswer, isUnsettled, PendingRequest } from './requests.ts';
 import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
 import { SessionState, type SessionSummary } from './sessions.ts';
-import { Column, type Stage, StageView } from './stages.ts';
-import { StartDelay } from './start-holds.ts';
+import { Column, column, type Stage, StageView } from './stages.ts';
+
+/** Whether the installed Claude Code can work, as far as Callboard knows. */
+export const ClaudeState = z.object({
+  /**
+   * `unknown`: nothing was found out yet, or nothing can be. `ready`: a program and a login were found. `missing`: there is no
+   * program. `not-logged-in`: Claude Code itself says so. The last two end without a restart when they are mended.
+   */
+  state: z.enum(['unknown', 'ready', 'missing', 'not-logged-in']),
+  /** What is wrong and what to do, for people; null if nothing is known to be wrong. */
+  why: z.string().nullable(),
+  /** The command that mends it, to copy; null if there is none. */
+  command: z.string().nullable(),
+});
+export type ClaudeState = z.infer<typeof ClaudeState>;
+
+export const CLAUDE_UNCHECKED: ClaudeState = { state: 'unknown', why: null, command: null };
+
+/** Whether a session that starts now would fail. */
+export const isClaudeAway = ({ state }: Pick<ClaudeState, 'state'>): boolean =>
+  state === 'missing' || state === 'not-logged-in';
 
 /** How a warning begins that says why the store cannot be written. It comes first. */
 export const NOTHING_STORED = 'Nothing can be stored: ';

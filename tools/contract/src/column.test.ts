@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { AT, sampleSession, sampleStage } from '../test/samples.ts';
-import { type ColumnFacts, column } from './column.ts';
-import type { Column } from './stages.ts';
+import { type Column, type ColumnFacts, column } from './stages.ts';
 
 interface Facts {
   completed?: boolean;

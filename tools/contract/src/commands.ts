@@ -1,29 +1,28 @@
 import type { z } from 'zod';
+import { requestCommands, requestDocs } from './approval-commands.ts';
 import { boardCommands, boardDocs } from './board-commands.ts';
 import { budgetCommands, budgetDocs } from './budget-commands.ts';
 import { checkCommands, checkDocs } from './check-commands.ts';
-import { draftCommands, draftDocs } from './draft-commands.ts';
-import { goingBackDocs, rewindCommands } from './going-back-commands.ts';
-import { holdDocs, pauseCommands } from './hold-commands.ts';
+import { workspaceCommands, workspaceDocs } from './dev-server-commands.ts';
+import { moveInCommands, moveInDocs } from './import-commands.ts';
 import { limitCommands, limitDocs } from './limit-commands.ts';
 import { loginCommands, loginDocs } from './login-commands.ts';
-import { lookingDocs, presenceCommands } from './looking-commands.ts';
 import { machineCommands, machineDocs } from './machine-commands.ts';
-import { mendDocs, repairCommands } from './mend-commands.ts';
-import { messageCommands, messageDocs } from './message-commands.ts';
-import { moveInCommands, moveInDocs } from './move-in-commands.ts';
+import { draftCommands, draftDocs, messageCommands, messageDocs } from './message-commands.ts';
 import { numberCommands, numberDocs } from './number-commands.ts';
+import { holdDocs, pauseCommands } from './pause-commands.ts';
+import { lookingDocs, presenceCommands } from './presence-commands.ts';
 import { projectCommands, projectDocs } from './project-commands.ts';
 import { pullRequestCommands, pullRequestDocs } from './pull-request-commands.ts';
 import { pushCommands, pushDocs } from './push-commands.ts';
-import { requestCommands, requestDocs } from './request-commands.ts';
 import { reviewCommands, reviewDocs } from './review-commands.ts';
+import { goingBackDocs, rewindCommands } from './rewind-commands.ts';
 import { ruleCommands, ruleDocs } from './rule-commands.ts';
 import { sessionCommands, sessionDocs } from './session-commands.ts';
 import { stageCommands, stageDocs } from './stage-commands.ts';
 import { trashCommands, trashDocs } from './trash-commands.ts';
 import { webhookCommands, webhookDocs } from './webhook-commands.ts';
-import { workspaceCommands, workspaceDocs } from './workspace-commands.ts';
+import { mendDocs, repairCommands } from './worktree-commands.ts';
 /**
  * How long a client waits for the reply to a command, in milliseconds. `read`: a short answer from the store, while
  * somebody waits for a page; repeating it is harmless. `slow`: waits for processes or for git. All others are `normal`,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ObjectId } from './diff.ts';
+import { ObjectId } from './changes.ts';
 import { MessageId, StageId } from './ids.ts';
 import { SendMessageReply } from './messages.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { filesProblem } from './drafts.ts';
+import { filesProblem } from './messages.ts';
 
 it('says in words when the files of a message are too many, or too large', () => {
   const megabytes = (n: number) => ({ size: n * 1_000_000 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exactDuration, shortDuration } from './durations.ts';
+import { exactDuration, shortDuration } from './text.ts';
 
 it.each([
   [-5, '0 s'],

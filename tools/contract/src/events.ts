@@ -1,21 +1,20 @@
 import { z } from 'zod';
 import { AlertSettings } from './alerts.ts';
-import { Draft } from './drafts.ts';
+import { Decision, DelayedAnswer, RequestKind } from './approvals.ts';
+import { WorktreeCommand } from './dev-servers.ts';
 import { requestEvents } from './generated/request-events.ts';
-import { Pause } from './holds.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { LimitsView } from './limits.ts';
 import { Login } from './logins.ts';
 import { Machine, MachineId } from './machines.ts';
-import { QueuedMessage } from './messages.ts';
+import { Draft, QueuedMessage } from './messages.ts';
+import { Pause } from './pauses.ts';
 import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
-import { Decision, DelayedAnswer, RequestKind } from './requests.ts';
+import { SideRun } from './review.ts';
 import { PermissionRule } from './rules.ts';
 import { LiveNow, SessionSummary } from './sessions.ts';
-import { SideRun } from './side-runs.ts';
 import { Stage } from './stages.ts';
-import { WorktreeCommand } from './worktree-commands.ts';
 
 const ofStage = { stageId: StageId };
 

@@ -1,32 +1,27 @@
 import { z } from 'zod';
-import { BackgroundTask } from './background-tasks.ts';
+import { Decision, PendingRequest } from './approvals.ts';
 import { BoardView } from './board.ts';
-import { Capabilities } from './capabilities.ts';
+import { FileContent, StageDiff } from './changes.ts';
 import { CheckRun, PhaseRun } from './checks.ts';
 import { ReviewComment } from './comments.ts';
-import { Conversation, ConversationList } from './conversations.ts';
-import { FileContent, StageDiff } from './diff.ts';
-import { Draft, DraftFile } from './drafts.ts';
+import { DevServer, WorktreeCommand } from './dev-servers.ts';
 import { TextDelta } from './events.ts';
-import { FolderList } from './folders.ts';
-import { RewindPlan } from './going-back.ts';
-import { IssueList } from './issues.ts';
+import { Conversation, ConversationList, IssueList } from './import.ts';
 import { Login } from './logins.ts';
-import { Completion } from './merges.ts';
-import { Attachment, QueuedMessage } from './messages.ts';
+import { Completion } from './merge.ts';
+import { AttachedFile, Attachment, Draft, QueuedMessage } from './messages.ts';
 import { Me } from './people.ts';
-import { Project } from './projects.ts';
+import { Capabilities, FolderList, Project } from './projects.ts';
 import { Feedback, PullRequest, PullRequestPlan } from './pull-requests.ts';
 import { Receipt } from './receipts.ts';
-import { Decision, PendingRequest } from './requests.ts';
+import { SideRun } from './review.ts';
+import { RewindPlan } from './rewind.ts';
 import { PermissionRule } from './rules.ts';
-import { McpServer, SessionSummary } from './sessions.ts';
-import { SideRun } from './side-runs.ts';
+import { BackgroundTask, McpServer, SessionSummary } from './sessions.ts';
 import { StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { ProjectWorktree, Removal, TrashEntry, WorktreeCleanUp } from './trash.ts';
 import { ProjectTrust } from './trust.ts';
-import { DevServer, WorktreeCommand } from './worktree-commands.ts';
 
 /** The values that all examples share. */
 
@@ -235,7 +230,7 @@ export const capabilities = Capabilities.parse({
 
 export const attachment = Attachment.parse({ name: 'notes.txt', mediaType: 'text/plain', dataBase64: 'SGVsbG8=' });
 
-export const draftFile = DraftFile.parse({
+export const draftFile = AttachedFile.parse({
   fileId: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
   name: 'notes.txt',
   mediaType: 'text/plain',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ContentType, contentProblem, contentType, isTaken, isWhole } from './file-content.ts';
+import { type ContentType, contentProblem, contentType, isTaken, isWhole } from './changes.ts';
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(

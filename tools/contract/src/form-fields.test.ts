@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contentOf, fieldsOf, isFilledIn } from './form-fields.ts';
+import { contentOf, fieldsOf, isFilledIn } from './approvals.ts';
 
 const input = {
   message: 'Where to?',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hostLocation, hostRule } from './hosts.ts';
+import { hostLocation, hostRule } from './sandbox.ts';
 
 it.each([
   ['packages.example.com', 'packages.example.com'],

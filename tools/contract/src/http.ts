@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { BoardCounts, BoardNotices } from './board.ts';
 import { SessionNowUpdate, TextDelta } from './events.ts';
-import { LoopDelay } from './loop-delay.ts';
+
+/** How late the event loop of a process reached its timers in the last 30 to 60 seconds. */
+export const LoopDelay = z.object({ p50Ms: z.number(), p99Ms: z.number(), maxMs: z.number() });
+export type LoopDelay = z.infer<typeof LoopDelay>;
 
 /**
  * A UUID of the sender's choice, with a request that changes something. The same request sent again under it is executed once, and gets

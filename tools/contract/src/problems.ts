@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Decision } from './requests.ts';
+import { Decision } from './approvals.ts';
 
 /** What a page can do about an error: the one button beside its words. */
 export type ErrorStep =

@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import * as the from './examples.ts';
-import { FolderList, FoldersQuery } from './folders.ts';
-import { GitSettingsBody } from './git-settings.ts';
 import { ProjectId } from './ids.ts';
-import { ImportBody, ImportReply } from './imports.ts';
-import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
+import { ImportBody, ImportReply } from './import.ts';
+import {
+  BranchList,
+  FolderList,
+  FoldersQuery,
+  GitSettingsBody,
+  NewProject,
+  Project,
+  ProjectPatch,
+} from './projects.ts';
 import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
 export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
 

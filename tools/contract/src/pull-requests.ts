@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ObjectId, SeenDiff } from './diff.ts';
-import { CommitOrder } from './merges.ts';
+import { ObjectId, SeenDiff } from './changes.ts';
+import { CommitOrder } from './merge.ts';
 
 /** How a stage is finished without a person, after its last gate. */
 export const FinishWay = z.enum(['none', 'merge', 'pull-request']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Answers, answersProblem, joinLabels, questionsOf } from './questions.ts';
+import { Answers, answersProblem, joinLabels, questionsOf } from './approvals.ts';
 
 const database = {
   question: 'Which database?',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { RequestKind } from './approvals.ts';
 import { StageId } from './ids.ts';
-import { RequestKind } from './requests.ts';
 
 /**
  * Why a tool call ran, or did not. `person`: somebody allowed or answered it. `rule`, `hook`, `mode` and `classifier` (the safety

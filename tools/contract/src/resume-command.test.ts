@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resumeCommand, shellQuote } from './resume-command.ts';
+import { resumeCommand, shellQuote } from './sessions.ts';
 
 it('quotes words that a shell would split or expand', () => {
   expect(shellQuote('/home/ada/x-1')).toBe('/home/ada/x-1');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ContentQuery, FileContent } from './changes.ts';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import {
   CommentId,
@@ -10,10 +11,9 @@ import {
   ViewedBody,
   ViewedFiles,
 } from './comments.ts';
-import { ContentQuery, FileContent } from './diff.ts';
 import * as the from './examples.ts';
 import { StageId } from './ids.ts';
-import { SideRun, SideRunKind } from './side-runs.ts';
+import { SideRun, SideRunKind } from './review.ts';
 
 const onStage = { stageId: StageId };
 const ofComment = z.object({ ...onStage, commentId: CommentId });

@@ -1,15 +1,14 @@
 import { z } from 'zod';
-import { BackgroundTask, TaskMark } from './background-tasks.ts';
-import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
+import { PendingRequest } from './approvals.ts';
 import { type CommandDefinitions, type DocsOf, wholeNumber } from './command.ts';
 import { TextDelta } from './events.ts';
 import * as the from './examples.ts';
 import { StageId } from './ids.ts';
-import { LeftProcess } from './left-processes.ts';
 import { QueuedMessage } from './messages.ts';
-import { PendingRequest } from './requests.ts';
-import { Effort, McpServer, PermissionMode, SessionSummary, TaskOutput } from './sessions.ts';
+import { CapabilitiesQuery, CapabilitiesReply } from './projects.ts';
+import { BackgroundTask, Effort, McpServer, PermissionMode, SessionSummary, TaskMark, TaskOutput } from './sessions.ts';
 import { TranscriptEntry } from './transcript.ts';
+import { LeftProcess } from './trash.ts';
 
 const ModeBody = z.strictObject({ mode: PermissionMode });
 

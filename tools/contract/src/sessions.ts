@@ -1,14 +1,67 @@
 import { z } from 'zod';
-import { BackgroundTask, WakeUp } from './background-tasks.ts';
+import { OpenDenial } from './approvals.ts';
 import { SpentBudget } from './budgets.ts';
+import { ChangeCounts } from './changes.ts';
 import { StageCheck } from './checks.ts';
-import { OpenDenial } from './denials.ts';
-import { ChangeCounts } from './diff.ts';
-import { RewindRecord } from './going-back.ts';
 import { LaunchId, StageId } from './ids.ts';
 import { LimitWait } from './limits.ts';
+import { StageReview } from './review.ts';
+import { RewindRecord } from './rewind.ts';
 import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
-import { StageReview } from './side-runs.ts';
+
+/** What a person says of a background command. */
+export const TaskMark = z.enum([
+  /** It is work: the stage waits for it, and nobody is asked about it. */
+  'work',
+  /** It is meant to keep running, such as a dev server or a monitor: nothing waits for it. */
+  'keep-running',
+]);
+export type TaskMark = z.infer<typeof TaskMark>;
+
+/** A task that the CLI runs beside the turn: a background agent, or a Bash command like a dev server. */
+export const BackgroundTask = z.object({
+  taskId: z.string(),
+  /** Claude Code's name: `local_bash` for a command, `local_agent` for a subagent. */
+  type: z.string(),
+  /** Claude's description. */
+  description: z.string(),
+  /** The tool call that started it; null if unknown. */
+  toolUseId: z.string().nullable().default(null),
+  /** The command line, cut if it is long; null for an agent, and if the call is unknown. */
+  command: z.string().nullable().default(null),
+  /** Null if an older Callboard recorded it. */
+  startedAt: z.iso.datetime().nullable().default(null),
+  /** Null: nobody said, so the stage waits for it; if it is silent for long, a person is asked once. */
+  mark: TaskMark.nullable().default(null),
+});
+export type BackgroundTask = z.infer<typeof BackgroundTask>;
+
+/** Whether a task runs a command: a dev server, a test run or a monitor. A person can mark it. */
+export const isCommandTask = ({ type }: Pick<BackgroundTask, 'type'>): boolean =>
+  type === 'local_bash' || type === 'unknown' || type.startsWith('monitor');
+
+/**
+ * Returns the background tasks that a stage waits for: its phase ends, its work is checked and merged, and it counts as finished
+ * only without them.
+ */
+export const awaitedTasks = ({ backgroundTasks }: { backgroundTasks: readonly BackgroundTask[] }): BackgroundTask[] =>
+  backgroundTasks.filter(({ mark }) => mark !== 'keep-running');
+
+/** Whether the turn is over and only background tasks keep the stage from being finished. Messages are delivered meanwhile. */
+export const awaitsTasks = (session: { state: string; backgroundTasks: readonly BackgroundTask[] }): boolean =>
+  session.state === 'idle' && awaitedTasks(session).length > 0;
+
+/** What Claude plans to come back to by itself (`ScheduleWakeup`, `CronCreate`). It comes only while the session has a process. */
+export const WakeUp = z.object({
+  id: z.string(),
+  /** Claude's reason, or the prompt that it will get. */
+  what: z.string(),
+  /** Null: again and again. */
+  at: z.iso.datetime().nullable(),
+  /** Claude Code keeps it in a file, so it outlives the process. */
+  isDurable: z.boolean().default(false),
+});
+export type WakeUp = z.infer<typeof WakeUp>;
 
 /** The permission modes that a person may choose. The CLI refuses `bypassPermissions` when it runs as root. */
 export const PermissionMode = z.enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'auto', 'bypassPermissions']);
@@ -291,3 +344,11 @@ export const SessionSummary = z.object({
   leftovers: z.int().nonnegative().default(0),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
+
+/** Quotes a path or a word as one argument of a POSIX shell, if that is necessary. */
+export const shellQuote = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** Returns what continues a conversation in a terminal. @param folder the worktree: Claude Code finds a conversation only from there */
+export const resumeCommand = (folder: string, conversationId: string): string =>
+  `cd ${shellQuote(folder)} && claude --resume ${shellQuote(conversationId)}`;

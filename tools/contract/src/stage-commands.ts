@@ -1,14 +1,13 @@
 import { z } from 'zod';
+import { DiffQuery, StageDiff } from './changes.ts';
 import { type CommandDefinitions, type DocsOf, MESSAGE_BODY_LIMIT } from './command.ts';
-import { DiffQuery, StageDiff } from './diff.ts';
 import * as the from './examples.ts';
 import { StageId } from './ids.ts';
-import { LeftProcess } from './left-processes.ts';
-import { CompleteBody, Completion, CompletionQuery } from './merges.ts';
+import { CompleteBody, Completion, CompletionQuery } from './merge.ts';
 import { Attachment } from './messages.ts';
 import { SuggestFiles } from './project-commands.ts';
 import { CreateStage, Stage, StagePatch, StageView } from './stages.ts';
-import { BuildFolders, Removal, SavedFile, TrashEntry } from './trash.ts';
+import { BuildFolders, LeftProcess, Removal, SavedFile, TrashEntry } from './trash.ts';
 
 const onStage = { stageId: StageId };
 

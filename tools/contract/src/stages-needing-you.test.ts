@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { at, board, idle, request, session, stage } from '../test/sample-board.ts';
 import { sampleDecision } from '../test/samples.ts';
-import { needsYouCount, stagesNeedingYou, stoppedStages } from './stages-needing-you.ts';
+import { needsYouCount, stagesNeedingYou, stoppedStages } from './notifications.ts';
 
 const decision = ({ stageId, requestId }: { stageId: string; requestId: string }) =>
   sampleDecision({ stageId, requestId, delivery: 'unknown' });

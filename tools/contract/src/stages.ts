@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Gate, Template, withoutBlankEnds } from './checks.ts';
-import { StageFork } from './going-back.ts';
-import { HeldBy } from './holds.ts';
 import { ProjectId, StageId } from './ids.ts';
 import { MachineId, MachinePin } from './machines.ts';
-import { StageMerge } from './merges.ts';
+import { StageMerge } from './merge.ts';
 import { AttachedFile, Attachment } from './messages.ts';
+import { HeldBy } from './pauses.ts';
 import { Finishing, FinishWay, PullRequest, StageIssue } from './pull-requests.ts';
-import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
+import { StageFork } from './rewind.ts';
+import { awaitsTasks, Effort, isActive, PermissionMode, SessionSummary } from './sessions.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
 export type Column = z.infer<typeof Column>;
@@ -243,3 +243,89 @@ export const StagePatch = NewStage.omit({ projectId: true })
     seen: z.strictObject({ title: z.string().optional(), prompt: z.string().optional() }).optional(),
   });
 export type StagePatch = z.infer<typeof StagePatch>;
+
+/** The facts that determine a stage's column. */
+export interface ColumnFacts {
+  stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'> & Partial<Pick<Stage, 'finishing'>>;
+  session: Pick<
+    SessionSummary,
+    | 'state'
+    | 'lastTurn'
+    | 'atGate'
+    | 'stalledSince'
+    | 'alarm'
+    | 'openDenial'
+    | 'terminal'
+    | 'limitWait'
+    | 'withheld'
+    | 'spentBudget'
+    | 'backgroundTasks'
+  > | null;
+  /** The number of the stage's pending requests. */
+  pending: number;
+  /** The number of its unconfirmed answers that nobody has settled. */
+  unsettled: number;
+  /** Whether the stage with this id is done; false for an unknown id (dependencies fail closed). */
+  isDone: (stageId: string) => boolean;
+}
+
+/** Returns the column of a stage. The server and the browser share this function, so they cannot disagree. */
+export function column({ stage, session, pending, unsettled, isDone }: ColumnFacts): Column {
+  if (stage.completedAt !== null) return 'done';
+  if (pending > 0 || unsettled > 0) return 'needs-you';
+  if (session?.alarm != null) return 'needs-you';
+  if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
+  if (session.terminal !== null) return 'running'; // a person works on it, elsewhere
+  const { state } = session;
+  // `waiting` without an open request: the answer was given, and Claude has not reacted yet.
+  if (isActive(state)) return session.stalledSince === null ? 'running' : 'needs-you';
+  if (session.spentBudget !== null) return 'needs-you';
+  switch (state) {
+    case 'failed':
+      return 'needs-you';
+    case 'idle':
+    case 'ended':
+      if (session.limitWait !== null && session.limitWait.goesOnAt !== null) return 'running'; // it goes on by itself
+      if (session.withheld) return 'running'; // it goes on when a person releases it
+      if (session.atGate || session.openDenial !== null) return 'needs-you';
+      // Callboard could not finish it by itself.
+      if (isRefused(stage, session)) return 'needs-you';
+      if (session.lastTurn?.outcome !== 'succeeded') return 'needs-you';
+      if (awaitsTasks(session)) return session.stalledSince === null ? 'running' : 'needs-you';
+      return 'review';
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Whether Callboard could not finish the stage by itself after its newest turn. */
+const isRefused = ({ finishing }: ColumnFacts['stage'], session: Pick<SessionSummary, 'lastTurn'>): boolean =>
+  finishing?.state === 'refused' && finishing.turn !== null && finishing.turn === session.lastTurn?.at;
+
+const MAX_LENGTH = 60;
+
+/** Markdown at the start of a line: headings, list items, quotes, and the fence or back ticks of code. */
+const MARKS = /^(?:\s|#+\s|[-*+]\s|>\s?|\d+[.)]\s|`+)+/;
+
+/** The end of a sentence, not of "e.g." or "src/app.ts". */
+const SENTENCE_END = /(?<!\b(?:e\.g|i\.e|etc|vs))[.!?:;](?=\s|$)/;
+
+/** Proposes a title for a prompt: its first sentence without Markdown, cut at a word; empty for an empty prompt. */
+export function titleProposal(prompt: string): string {
+  const lines = prompt.split('\n').map((line) => line.replace(MARKS, '').trim());
+  const named = lines.find((line) => /[\p{L}\p{N}]/u.test(line)) ?? '';
+  const first = named
+    .replace(/\*\*|__|`/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const end = SENTENCE_END.exec(first)?.index ?? first.length;
+  const sentence = first
+    .slice(0, end)
+    .replace(/^please\s+/i, '')
+    .trim();
+  const title = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  if (title.length <= MAX_LENGTH) return title;
+  const cut = title.slice(0, MAX_LENGTH);
+  const atWord = cut.slice(0, Math.max(cut.lastIndexOf(' '), MAX_LENGTH / 2)).replace(/[\s,;:–-]+$/, '');
+  return `${atWord}…`;
+}

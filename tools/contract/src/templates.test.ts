@@ -7,7 +7,7 @@ import {
   TEMPLATE_NAMES,
   type TemplateValues,
   usesName,
-} from './templates.ts';
+} from './checks.ts';
 
 const VALUES: TemplateValues = {
   'stage.title': 'Login',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { titleProposal } from './title-proposal.ts';
+import { titleProposal } from './stages.ts';
 
 it.each([
   ['Build the login form. Use @src/app.ts for the route.', 'Build the login form'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { Decision, ToolInput } from './approvals.ts';
 import { MessageId, StageId } from './ids.ts';
 import { AttachmentInfo } from './messages.ts';
-import { Decision, ToolInput } from './requests.ts';
 import { SandboxFailure } from './sandbox.ts';
 import { AlarmCode } from './sessions.ts';
 

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
-import { LeftProcess } from './left-processes.ts';
+
+/** A process that outlived the session that started it. */
+export const LeftProcess = z.object({
+  pid: z.int().positive(),
+  /** Its command line, cut if it is long. */
+  command: z.string(),
+  startedAt: z.iso.datetime(),
+});
+export type LeftProcess = z.infer<typeof LeftProcess>;
 
 /** A file, or a whole folder, by its path in the worktree. */
 export const SavedFile = z.object({ path: z.string(), bytes: z.int().nonnegative() });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hiddenWarning, type TextKind, visiblePieces, visibleText } from './visible.ts';
+import { hiddenWarning, type TextKind, visiblePieces, visibleText } from './text.ts';
 
 const KINDS: TextKind[] = ['command', 'code', 'prose'];
 

@@ -1,71 +1,82 @@
 import { z } from 'zod';
+import type { CommandDefinitions, DocsOf } from './command.ts';
+import * as the from './examples.ts';
 import { StageId } from './ids.ts';
+import { BranchBody } from './merge.ts';
+import { StageView } from './stages.ts';
 
-/** What a command of the project is run for: to set a new worktree up, to clean it up at the end, to check it, or to serve it. */
-export const WorktreeCommandKind = z.enum(['setup', 'cleanup', 'check', 'server']);
-export type WorktreeCommandKind = z.infer<typeof WorktreeCommandKind>;
+const onStage = { stageId: StageId };
 
-/**
- * `passed`: it ended with exit code 0. `stopped`: a person ended it. `interrupted`: Callboard ended while it ran, and the
- * command with it.
- */
-export const WorktreeCommandState = z.enum(['running', 'passed', 'failed', 'timed-out', 'stopped', 'interrupted']);
-export type WorktreeCommandState = z.infer<typeof WorktreeCommandState>;
+/** Commands that put right what happened to a stage's worktree outside Callboard. */
+export const repairCommands = {
+  /** Puts the stage's worktree back into its place if something else stands there, or nothing. */
+  remake_worktree: {
+    route: 'POST /api/stages/:stageId/worktree/remake',
+    time: 'slow',
+    input: z.object(onStage),
+    reply: z.object({ stage: StageView }),
+  },
+  /** Makes the branch that the worktree is on the stage's branch; without one, moves the stage's branch to its commit. */
+  take_branch: {
+    route: 'POST /api/stages/:stageId/branch/take',
+    time: 'slow',
+    input: BranchBody.extend(onStage),
+    reply: z.object({ stage: StageView }),
+  },
+  /** Sets the worktree back to the stage's branch. What no branch has goes to the trash. */
+  go_back_to_branch: {
+    route: 'POST /api/stages/:stageId/branch/go-back',
+    time: 'slow',
+    input: BranchBody.extend(onStage),
+    reply: z.object({ stage: StageView }),
+  },
+} as const satisfies CommandDefinitions;
 
-/** Where a command ran: in Callboard's own sandbox, or with all the rights of the user. */
-export const CommandIsolation = z.object({
-  level: z.enum(['sandbox', 'none']),
-  /** With `none`: why, for people. */
-  reason: z.string().nullable(),
-});
-export type CommandIsolation = z.infer<typeof CommandIsolation>;
+/** What the API's document says of them. */
+export const mendDocs = (): DocsOf<typeof repairCommands> => {
+  const { stage } = the;
+  const onStage = { stageId: stage.id };
 
-/** One run of a command of the project in a stage's worktree. */
-export const WorktreeCommand = z.object({
-  id: z.uuid(),
-  stageId: StageId,
-  kind: WorktreeCommandKind,
-  /** The name of the check or the server; otherwise the kind. */
-  name: z.string(),
-  /** The line that the shell ran. */
-  command: z.string(),
-  /** Counts the runs of this kind and name in the stage, from 1. */
-  attempt: z.int().positive(),
-  state: WorktreeCommandState,
-  /** Null while it runs, and if it was ended. */
-  exitCode: z.int().nullable(),
-  /** How it ended, in words; null while it runs, and if it passed. */
-  reason: z.string().nullable(),
-  isolation: CommandIsolation,
-  /** Who started it; null: Callboard. */
-  by: z.string().nullable(),
-  startedAt: z.iso.datetime(),
-  endedAt: z.iso.datetime().nullable(),
-  /** Of a server: where it listens; null until it does, and if that is not known. */
-  port: z.int().positive().nullable().default(null),
-});
-export type WorktreeCommand = z.infer<typeof WorktreeCommand>;
-
-/** A dev server of the project, in the worktree of a stage. */
-export const DevServer = z.object({
-  name: z.string(),
-  command: z.string(),
-  /** Its newest run; null if it was never started in this stage. */
-  run: WorktreeCommand.nullable(),
-});
-export type DevServer = z.infer<typeof DevServer>;
-
-/** A part of a command's output, as text with its escape sequences. Positions are bytes. */
-export const CommandOutput = z.object({
-  output: z.string(),
-  from: z.int().nonnegative(),
-  to: z.int().nonnegative(),
-  /** How much it has printed so far. */
-  total: z.int().nonnegative(),
-  /** Something before `from` that was asked for is no longer kept. */
-  isCut: z.boolean(),
-});
-export type CommandOutput = z.infer<typeof CommandOutput>;
-
-/** Returns the output from this position on; without one, the end of it. */
-export const CommandOutputQuery = z.strictObject({ after: z.coerce.number().int().nonnegative().optional() });
+  return {
+    remake_worktree: {
+      tag: 'stages',
+      summary: "Put the stage's worktree back into its place",
+      description:
+        'For a worktree whose folder is gone or was replaced: nothing runs there then (`worktree_replaced`, which says what stands there and what is lost). Its own folder is connected with the repository again, with all its files. Otherwise the worktree is made from its branch, with uncommitted files as they were last recorded after a turn; what stands there, and commits that no branch has, go to the trash. A worktree in its place stays as it is.',
+      problems: [
+        'unknown_stage',
+        'no_worktree',
+        'stage_running',
+        'session_alarm',
+        'in_terminal',
+        'worktree_failed',
+        'storage_failed',
+      ],
+      example: { input: onStage, reply: { stage } },
+    },
+    take_branch: {
+      tag: 'stages',
+      summary: "Take what the worktree is at as the stage's branch",
+      description:
+        "For a worktree that is not on the stage's branch (`elsewhere` of the completion's preview): the branch that it is on becomes the stage's. If it is on none, the stage's branch moves forward to its commit, or, where that branch has other commits, a new branch is made. With `head`, only if the worktree is still at this commit.",
+      problems: ['unknown_stage', 'no_worktree', 'stage_running', 'branch_left', 'head_moved', 'worktree_failed'],
+      example: { input: { ...onStage, head: the.diff.head }, reply: { stage } },
+    },
+    go_back_to_branch: {
+      tag: 'stages',
+      summary: "Set the worktree back to the stage's branch",
+      description:
+        'Another branch that it is on keeps its commits. Commits that no branch has go to the trash, and so does the state of a half-done rebase, which is aborted. Uncommitted changes come along; where git cannot take them along, nothing is changed. With `head`, only if the worktree is still at this commit.',
+      problems: [
+        'unknown_stage',
+        'no_worktree',
+        'stage_running',
+        'branch_left',
+        'head_moved',
+        'worktree_failed',
+        'storage_failed',
+      ],
+      example: { input: { ...onStage, head: the.diff.head }, reply: { stage } },
+    },
+  };
+};

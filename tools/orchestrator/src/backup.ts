@@ -3,13 +3,12 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '@callboard/runtime/errors';
 import { findLockHolder } from '@callboard/runtime/process-lock';
-import { dataDirLayout } from './data-dir.ts';
-import { nodePlatform } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
-import { pathExists } from './lib/path-exists.ts';
-import { identityOf } from './machines/identity.ts';
+import { dataDirLayout, identityOf } from './platform/data-dir.ts';
+import { pathExists } from './platform/files.ts';
+import { nodePlatform } from './platform/runtime.ts';
 import { copyToFile } from './store/copy/copy-to-file.ts';
-import { newEpoch } from './store/sqlite/epoch.ts';
+import { newEpoch } from './store/sqlite/node-sqlite.ts';
 import { storageErrorOf } from './store/storage-failure.ts';
 import { readStoreLocation, requireStoreHere } from './store/store-location.ts';
 

@@ -1,39 +1,78 @@
-import type { BoardEvent, SessionNowUpdate, StageId, TextDelta } from '@callboard/contract';
+import {
+  type BoardEvent,
+  boardCounts,
+  boardView,
+  isWorking,
+  type LoopDelay,
+  type SessionNowUpdate,
+  type SessionSummary,
+  type StageId,
+  type TextDelta,
+} from '@callboard/contract';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
-import { findClaude } from './claude/program/find-claude.ts';
-import { checkSandbox } from './claude/sandbox/sandbox-check.ts';
-import { startAutomation } from './compose/automation.ts';
-import { beginMembership } from './compose/begin-membership.ts';
+import { homeOf, type StartContext, TIME_LIMITS, type TimeLimits } from './compose/context.ts';
 import { createServices } from './compose/create-services.ts';
-import { createViews } from './compose/create-views.ts';
-import { joinMachines } from './compose/join-machines.ts';
-import { saveFiles } from './compose/keep-files.ts';
-import { saveOrphanedWork } from './compose/keep-former-work.ts';
-import { openRepositories, type Repositories } from './compose/open-repositories.ts';
-import { openStorage } from './compose/open-storage.ts';
-import { reactToChanges } from './compose/react-to-changes.ts';
-import { runSessions } from './compose/run-sessions.ts';
-import { homeOf, type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start-context.ts';
-import { recoverOrphanedWorktrees } from './compose/take-former-worktrees.ts';
-import { logClaudeUpdates } from './doctor/claude-news.ts';
-import { createClaudeWatch } from './doctor/claude-watch.ts';
-import { askLogin } from './doctor/inspect-claude.ts';
+import { joinMachines, type Membership, type Stores } from './compose/join-machines.ts';
+import { openStorage, type Storage } from './compose/open-storage.ts';
+import { recoverOrphanedWorktrees, saveOrphanedWork } from './compose/orphaned-worktrees.ts';
+import { boardNotices, type NoticeSources, reactToChanges, startAutomation } from './compose/react-to-changes.ts';
+import { openRepositories, type Repositories, runSessions } from './compose/run-sessions.ts';
+import { findClaude } from './core/claude/claude-program.ts';
+import { checkSandbox } from './core/claude/sandbox.ts';
+import type { CommandHandlers } from './core/commands/command-handler.ts';
+import type { LiveNows } from './core/executor/live-now.ts';
+import { createStartDelays, type Scheduler } from './core/launch/scheduler.ts';
+import type { Sessions } from './core/launch/sessions.ts';
+import { type BoardViews, createBoardViews, withLiveNow } from './core/session/board-views.ts';
+import { type ClaudeWatch, createClaudeWatch, logClaudeUpdates } from './doctor/claude-watch.ts';
+import { askLogin } from './doctor/inspect.ts';
 import { createLoginWatch } from './doctor/login-watch.ts';
 import { createSandboxWatch } from './doctor/sandbox-watch.ts';
-import { commandHandlers } from './gateway/command-handlers.ts';
-import { executeCommand, type Outcome } from './gateway/execute-command.ts';
-import { createExecutedCommands } from './gateway/executed-commands.ts';
+import { type RequestDeps, requestCommands } from './features/approvals/approvals.ts';
+import type { People } from './features/approvals/people.ts';
+import { type BudgetDeps, budgetCommands } from './features/budgets/budgets.ts';
+import { type WorkspaceDeps, workspaceCommands } from './features/dev-servers/dev-servers.ts';
+import { type MoveInDeps, moveInCommands } from './features/import/import.ts';
+import { type LimitDeps, limitCommands } from './features/limits/limits.ts';
+import { loginCommands } from './features/logins/login-commands.ts';
+import { type MachineDeps, type Machines, machineCommands } from './features/machines/machines.ts';
+import { createDraftFiles } from './features/messages/drafts.ts';
+import { type MessageDeps, messageCommands } from './features/messages/messages.ts';
+import { createMetrics, type MetricsCommandDeps, metricsCommands } from './features/metrics/metrics.ts';
+import { settleCompleted } from './features/notifications/notifications.ts';
+import { createNumberViews, type NumberViews } from './features/numbers/numbers.ts';
+import { type PauseDeps, pauseCommands } from './features/pauses/pauses.ts';
+import { type ProjectDeps, projectCommands } from './features/projects/projects.ts';
+import { type PullRequestDeps, pullRequestCommands } from './features/pull-requests/pull-requests.ts';
+import { type PushDeps, pushCommands } from './features/push/push.ts';
+import { type ReviewDeps, reviewCommands } from './features/review/review.ts';
+import { type RewindCommandDeps, rewindCommands } from './features/rewind/rewind.ts';
+import { type RuleDeps, ruleCommands } from './features/rules/denial-retries.ts';
+import { createSearchViews, type SearchViews } from './features/search/search.ts';
+import { type SessionDeps, sessionCommands } from './features/sessions/session-controls.ts';
+import { type StageDeps, stageCommands } from './features/stages/stage-commands.ts';
+import { startPruning, type WriteWatch } from './features/storage/storage.ts';
+import { createWorktreeCleaning, createWorktreeSizes } from './features/trash/clean-worktrees.ts';
+import { createTrash } from './features/trash/trash.ts';
+import { type WebhookDeps, webhookCommands } from './features/webhooks/webhooks.ts';
+import type { Callers } from './gateway/callers.ts';
+import {
+  createExecutedCommands,
+  type ExecutionDeps,
+  executeCommand,
+  executeForeign,
+  type Outcome,
+} from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
-import { createSignal } from './lib/bell.ts';
-import { nodePlatform, type Platform } from './lib/edges.ts';
+import { createSignal, type Signal } from './lib/async.ts';
 import { OperationalError } from './lib/errors.ts';
-import type { Logger } from './lib/logger.ts';
-import { useSpawner } from './lib/processes/processes.ts';
-import { createMetrics } from './metrics/metrics.ts';
-import { createStartDelays } from './scheduler/start-gates.ts';
-import type { Callers } from './sessions/callers.ts';
+import { useSpawner } from './platform/processes.ts';
+import { type Logger, nodePlatform, type Platform } from './platform/runtime.ts';
+import type { SearchIndex } from './store/search/search-text.ts';
+import { textWithOutlook } from './store/storage-failure.ts';
+import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
 export interface ComposeOptions {
@@ -224,3 +263,202 @@ function createDeltas<T>() {
     },
   };
 }
+
+interface BeginDeps {
+  own: Store;
+  execution: ExecutionDeps;
+  sessions: Pick<Sessions, 'executors'>;
+  scheduler: Pick<Scheduler, 'schedule'>;
+  mayStart: () => boolean;
+  claude: Pick<ClaudeWatch, 'program'>;
+  outboxSignal: Signal<StageId>;
+}
+
+/** How long a change of the workload waits for others before it is reported. */
+const REPORT_MS = 200;
+
+/** Notices when a session begins or stops to work. */
+function createWorkload() {
+  const working = new Set<StageId>();
+  return {
+    /** Whether this changes how many sessions work. */
+    has({ stageId, state }: Pick<SessionSummary, 'stageId' | 'state'>): boolean {
+      if (isWorking(state) === working.has(stageId)) return false;
+      if (!working.delete(stageId)) working.add(stageId);
+      return true;
+    },
+  };
+}
+
+/** Lets this machine work for the others: it reports its room, executes their commands, and goes on whenever it has its lease again. */
+function beginMembership({ config, life }: StartContext, membership: Membership | null, deps: BeginDeps): void {
+  if (membership === null) return;
+  const { lease, relay, machines, reportWith } = membership;
+  const { own, execution, sessions, scheduler, mayStart, claude, outboxSignal } = deps;
+  reportWith(async () => {
+    const working = (await own.read.sessions.list()).filter(({ state }) => isWorking(state)).length;
+    const freeSlots = mayStart() ? Math.max(0, config.maxParallel - working) : 0;
+    const program = await claude.program().catch(() => null);
+    return { claudeVersion: program?.version ?? null, sessions: sessions.executors().length, freeSlots };
+  });
+  let timer: NodeJS.Timeout | undefined;
+  /** The others place stages by what this machine last reported. */
+  const soon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void lease.renew();
+    }, REPORT_MS).unref();
+  };
+  const workload = createWorkload();
+  const unlisten = [
+    () => clearTimeout(timer),
+    lease.onRegained(() => {
+      for (const { launch } of sessions.executors()) outboxSignal.ring(launch.stageId);
+      scheduler.schedule();
+    }),
+    own.onEvent(({ type, data }) => {
+      if (type === 'machine-updated') scheduler.schedule();
+      if (type === 'session-updated' && workload.has(data)) soon();
+    }),
+  ];
+  life.onStop('membership', () => {
+    for (const stop of unlisten) stop();
+  });
+  relay.serve((command) => executeForeign(execution, command));
+  void lease.renew().then(() => own.transact((tx) => machines.notify(tx, machines.here)).catch(() => undefined)); // with its room
+}
+
+interface ViewDeps {
+  store: Store;
+  searchIndex: SearchIndex;
+  platform: Platform;
+  /** The parts that the state of the machine depends on. */
+  machine: NoticeSources;
+  /** Null: one machine has everything. */
+  machines: Machines | null;
+  liveNows: Pick<LiveNows, 'of'>;
+}
+
+/** What reads the store in the shape that clients get. */
+function createViews({ store, searchIndex, platform, machine, machines, liveNows }: ViewDeps) {
+  const liveNow = liveNows.of;
+  const board = async () => {
+    const parts = { ...(await store.board()), ...(await boardNotices(machine)) };
+    return withLiveNow(boardView(machines === null ? parts : { ...parts, machines: await machines.list() }), liveNow);
+  };
+  const views = createBoardViews({ store, board, liveNow, now: () => platform.now().toISOString() });
+  const searchViews = createSearchViews({ store, searchIndex, board });
+  return { board, views, searchViews, numberViews: createNumberViews({ store, platform }) };
+}
+
+/**
+ * Files of drafts and of worktrees that were taken away, which are deleted after a while. Before anything else uses a worktree,
+ * interrupted clean-ups are settled.
+ */
+async function saveFiles(
+  { config, log, platform, life }: StartContext,
+  { store, worktrees, cleanUp, env, membership }: Pick<Storage, 'store'> & Pick<Stores, 'membership'> & Repositories,
+) {
+  const here = membership?.claims.here ?? null;
+  const { dataDir } = config;
+  const draftFiles = createDraftFiles({ store });
+  const trash = createTrash({ store, platform, log, dataDir, worktrees, here });
+  const sizes = createWorktreeSizes({ env, now: platform.now, uptimeMs: platform.uptimeMs });
+  const cleaning = createWorktreeCleaning({
+    store,
+    platform,
+    log,
+    dataDir,
+    here,
+    trash,
+    worktrees,
+    sizes,
+    cleanUp: cleanUp.beforeRemoval,
+  });
+  await cleaning.settle();
+  const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder, settleCompleted };
+  const pruning = startPruning({ store, platform, log, ...forget });
+  life.onStop('pruning', pruning.stop);
+  life.onStop('worktree sizes', sizes.stop);
+  return { draftFiles, trash, cleaning };
+}
+
+export type HandlerDeps = BoardParts &
+  ProjectDeps &
+  StageDeps &
+  SessionDeps &
+  MessageDeps &
+  PullRequestDeps &
+  RequestDeps &
+  PushDeps &
+  WebhookDeps &
+  WorkspaceDeps &
+  MoveInDeps &
+  ReviewDeps &
+  MetricsCommandDeps &
+  RewindCommandDeps &
+  LimitDeps &
+  PauseDeps &
+  MachineDeps &
+  BudgetDeps &
+  RuleDeps &
+  Parameters<typeof loginCommands>[0];
+
+/** Returns the handlers of all commands; each group has its own file. */
+const commandHandlers = (deps: HandlerDeps): CommandHandlers => ({
+  ...boardCommands(deps),
+  ...projectCommands(deps),
+  ...stageCommands(deps),
+  ...sessionCommands(deps),
+  ...messageCommands(deps),
+  ...pullRequestCommands(deps),
+  ...requestCommands(deps),
+  ...pushCommands(deps),
+  ...webhookCommands(deps),
+  ...workspaceCommands(deps),
+  ...reviewCommands(deps),
+  ...moveInCommands(deps),
+  ...rewindCommands(deps),
+  ...limitCommands(deps),
+  ...pauseCommands(deps),
+  ...machineCommands(deps),
+  ...budgetCommands(deps),
+  ...ruleCommands(deps),
+  ...loginCommands(deps),
+  ...metricsCommands(deps),
+});
+
+export interface BoardParts {
+  views: BoardViews;
+  searchViews: SearchViews;
+  numberViews: NumberViews;
+  people: Pick<People, 'find'>;
+  loopDelay: () => LoopDelay;
+  writes: Pick<WriteWatch, 'storageError'>;
+}
+
+type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'get_numbers' | 'search' | 'watch';
+
+const boardCommands = ({
+  views,
+  searchViews,
+  numberViews,
+  people,
+  loopDelay,
+  writes,
+}: BoardParts): Pick<CommandHandlers, BoardCommands> => ({
+  // The person is read last, so that nothing up to `seq` is missing.
+  get_board: async (_, { actor }) => ({ ...(await views.board()), me: await people.find(actor.name) }),
+  async get_counts() {
+    const storageError = writes.storageError();
+    const storeTrouble = storageError === null ? null : textWithOutlook(storageError);
+    return { counts: boardCounts(await views.board()), loopDelay: loopDelay(), storeTrouble };
+  },
+  get_events: views.events,
+  get_numbers: numberViews.numbers,
+  search: (query, { actor }) => searchViews.search(query, actor.name),
+  watch: async ({ stageIds }, { watch }) => {
+    watch(stageIds);
+    return {};
+  },
+});

@@ -2,15 +2,21 @@ import { stat } from 'node:fs/promises';
 import { nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { messageOf } from '@callboard/runtime/errors';
 import { AlreadyLocked, acquireProcessLock } from '@callboard/runtime/process-lock';
-import { createDataDir, dataDirLayout } from './data-dir.ts';
-import { nodePlatform } from './lib/edges.ts';
 import { AppError, OperationalError } from './lib/errors.ts';
-import { pathExists } from './lib/path-exists.ts';
-import { identityOf } from './machines/identity.ts';
-import { type CopiedTable, copyTables, isEmpty, pauseSame } from './store/copy/copy-tables.ts';
-import { bringUpToDate, copyToFile, draftOf, removeDatabase } from './store/copy/copy-to-file.ts';
-import { openSqliteCopy, snapshotSqlite } from './store/copy/sqlite-copy.ts';
-import type { CopySource } from './store/copy/table-rows.ts';
+import { createDataDir, dataDirLayout, identityOf } from './platform/data-dir.ts';
+import { pathExists } from './platform/files.ts';
+import { nodePlatform } from './platform/runtime.ts';
+import {
+  bringUpToDate,
+  type CopiedTable,
+  copyTables,
+  copyToFile,
+  draftOf,
+  isEmpty,
+  pauseSame,
+  removeDatabase,
+} from './store/copy/copy-to-file.ts';
+import { type CopySource, openSqliteCopy, snapshotSqlite } from './store/copy/sqlite-copy.ts';
 import { openForCopy, type PostgresCopy } from './store/postgres/open-for-copy.ts';
 import { storageErrorOf } from './store/storage-failure.ts';
 import { noteOwnStore, noteSharedStore, readStoreLocation } from './store/store-location.ts';

@@ -1,4 +1,4 @@
-import { delimiter, sep } from 'node:path';
+import { delimiter, join, sep } from 'node:path';
 
 /** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -45,3 +45,17 @@ const LEVELS = new Set(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'sil
 export function logLevel({ CALLBOARD_LOG_LEVEL: level = '' }: Environment): string {
   return LEVELS.has(level) ? level : 'warn';
 }
+
+/**
+ * Returns the folders that may hold the token of `callboard login`, all of which are hidden from Claude. The token is kept in the
+ * first one; the others are where a terminal with other variables would keep it.
+ */
+export function terminalLoginFolders(env: Environment, home: string): string[] {
+  const usual = join(home, '.config', 'callboard');
+  const { XDG_CONFIG_HOME: config = '' } = env;
+  return config.startsWith('/') && join(config, 'callboard') !== usual ? [join(config, 'callboard'), usual] : [usual];
+}
+
+/** Returns the file with the token of `callboard login`. */
+export const terminalLoginFile = (env: Environment, home: string): string =>
+  join(terminalLoginFolders(env, home)[0] ?? '', 'credentials.json');

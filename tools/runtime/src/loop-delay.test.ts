@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createLoopDelayWindow } from './loop-delay.ts';
+import { createLoopDelayWindow } from './process-metrics.ts';
 
 /** Plays `monitorEventLoopDelay`; the test supplies the samples. */
 function setUp() {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { messageOf } from './errors.ts';
-import { type FromServer, type StartFailure, ToServer } from './supervision.ts';
 
 /** How long a stop may take before the process exits all the same. Sessions lose nothing then. */
 const GRACE_MS = 5_000;
@@ -91,3 +90,108 @@ const notify: NotifySupervisor = (message) =>
     if (process.send === undefined || !process.connected) resolve();
     else process.send(message, undefined, {}, () => resolve());
   });
+
+/**
+ * The messages between the supervisor and the two servers over the inherited IPC pipe. Secrets travel only here: never in the
+ * environment, on a command line or in a file.
+ */
+
+const Port = z.int().min(0).max(65_535);
+
+/** How people reach the board from other machines. */
+export const Exposure = z.object({
+  /** The origin that people open; null if that is the address it listens on. */
+  publicUrl: z.url().nullable(),
+  /** Addresses and networks of the proxies that may say for whom they ask. */
+  proxies: z.array(z.string()),
+  /** Absolute paths of a certificate and its key, if the web server itself speaks HTTPS. */
+  tls: z.object({ cert: z.string(), key: z.string() }).nullable(),
+});
+export type Exposure = z.infer<typeof Exposure>;
+
+export const OrchestratorConfig = z.object({
+  /** Absolute. */
+  dataDir: z.string(),
+  host: z.string(),
+  /** 0 takes any free port; `ready` reports which. */
+  port: Port,
+  /** A WebSocket upgrade must present it as `Authorization: Bearer <secret>`. */
+  secret: z.string().min(16),
+  /** Absolute path of the `claude` to run; null to look for one. */
+  claudePath: z.string().nullable(),
+  maxParallel: z.int().positive(),
+  agentUser: z.string().nullable(),
+  /** With less free space on the disk of the data directory, nothing is started or delivered; 0 for no limit. */
+  diskReserveMb: z.int().nonnegative(),
+  /** A working session that prints nothing for this long asks for attention. */
+  attentionAfterMinutes: z.number().positive(),
+  /** Absolute paths of repositories to register as projects at start. */
+  repos: z.array(z.string()),
+  /** SHA-256, in hex, of an API token that authorizes every request; null for none. */
+  tokenSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  /** The origin that people open, for links to the board; null if that is the address it listens on. */
+  publicUrl: z.url().nullable(),
+  /** The URL of the shared store, with its password; null for a store of this machine's own. */
+  databaseUrl: z.string().nullable(),
+  /** What this machine is called beside others; null for its host name. */
+  machineName: z.string().nullable(),
+  /** Where the orchestrators of other machines reach this one (`wss:`); null if they do not. */
+  machineUrl: z.url().nullable(),
+  /** It ends its sessions when it has not reached the shared store for this long; null: never. */
+  endSessionsAfterMinutes: z.number().positive().nullable(),
+});
+export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
+
+export const WebServerConfig = z.object({
+  host: z.string(),
+  port: Port,
+  exposure: Exposure,
+  /** `url` is null while unknown; `orchestrator-at` sends it later. */
+  orchestrator: z.object({ url: z.url().nullable(), secret: z.string() }),
+});
+export type WebServerConfig = z.infer<typeof WebServerConfig>;
+
+/** Supervisor to a server. `configure` is the first message and comes once. */
+export const ToServer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('configure'), config: z.unknown() }),
+  /** Web server only, after `configure`: where the orchestrator listens. */
+  z.object({ type: z.literal('orchestrator-at'), url: z.url() }),
+  /** Orchestrator only: make a one-time login code, or log in the terminal of this name. */
+  z.object({
+    type: z.literal('create-login'),
+    id: z.string(),
+    terminal: z.string().nullable().default(null),
+    /** A file that the program which asks keeps open; null if the supervisor asks for itself. */
+    heldFile: z.string().nullable().default(null),
+  }),
+]);
+export type ToServer = z.infer<typeof ToServer>;
+
+/** Why a server cannot start. */
+export const StartFailure = z.object({
+  code: z.string(),
+  /** The cause in words, and what to do about it if known. */
+  message: z.string(),
+  /** A retry will not help (the port is taken, the data directory is in use). */
+  fatal: z.boolean(),
+});
+export type StartFailure = z.infer<typeof StartFailure>;
+
+/** A server to the supervisor. */
+export const FromServer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready'), port: Port }),
+  /** `code`: for a terminal, its token. */
+  z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
+  /** Orchestrator: somebody has logged in with this code (SHA-256, in hex). */
+  z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
+  /** A line for whoever reads the terminal. */
+  z.object({ type: z.literal('notice'), text: z.string() }),
+  /** The login could not be made (the store cannot write, for example). */
+  z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
+  /** Sent before the server exits. If the first start fails with a fatal failure, the supervisor gives up with `message`. */
+  StartFailure.extend({ type: z.literal('failed') }),
+]);
+export type FromServer = z.infer<typeof FromServer>;

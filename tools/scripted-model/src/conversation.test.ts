@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findPosition } from './conversation.ts';
+import { findPosition } from './choose.ts';
 import { named } from './marker.ts';
 import type { Message } from './messages-request.ts';
 

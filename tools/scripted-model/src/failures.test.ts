@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf } from './failures.ts';
 import type { Step } from './script.ts';
+import { failureOf } from './scripted-model.ts';
 
 const kinds = (step: Step, tries: number) => Array.from({ length: tries }, (_, index) => failureOf(step, index)?.kind);
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastMarker } from './last-marker.ts';
-import { decodeScript, named, prompt } from './marker.ts';
+import { decodeScript, lastMarker, named, prompt } from './marker.ts';
 
 describe('prompt', () => {
   it('carries any text of a reply through and back', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sample, sideReply } from './side-request.ts';
+import { sample, sideReply } from './choose.ts';
 
 describe('sideReply', () => {
   it('answers a request for an object with one that fits', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildReply } from './reply.ts';
-import { chunkBytes, chunkText, renderEvent, streamEvents, wholeMessage } from './sse.ts';
+import { chunkBytes, chunkText, renderEvent, streamEvents, wholeMessage } from './scripted-model.ts';
 
 const request = { model: 'm', messages: [] };
 const anyText = fc.string({ unit: 'binary' });

@@ -5,9 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { WAIT_MS } from '../../../test-support/until.ts';
-import { type AppSettings, buildApp } from '../src/server/app.ts';
+import { type AppSettings, buildApp, createLog } from '../src/server/app.ts';
 import { createEventHub, type EventHubDeps } from '../src/server/events/event-hub.ts';
-import { createLog } from '../src/server/log.ts';
 import { createOrchestratorClient } from '../src/server/orchestrator/client.ts';
 import { createFakeOrchestrator, GOOD_TOKEN, SECRET } from './fake-orchestrator.ts';
 

@@ -9,7 +9,7 @@ import { isInstalled } from '../../../scripts/debian.ts';
 import { makeCertificate } from '../../../test-support/certificates.ts';
 import { askHttps, type HttpsSite, openHttps } from '../../../test-support/https-client.ts';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
-import { startWebServer } from '../src/server/start.ts';
+import { startWebServer } from '../src/server/app.ts';
 import { createFakeOrchestrator, SECRET } from './fake-orchestrator.ts';
 import { bearer, createTestLog } from './harness.ts';
 import { httpsBrowser } from './log-in.ts';

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
 import type { Platform } from '../edges.ts';
-import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { acquireSupervisorLock } from '../supervisor/control-socket.ts';
 
 const at = new Date('2026-01-02T03:04:05.678Z');
 const noSessions: Partial<Platform> = { now: () => at, endAllSessions: async () => ({ ended: 0, failed: [] }) };

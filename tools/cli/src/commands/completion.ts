@@ -1,8 +1,168 @@
 import { z } from 'zod';
-import { parseGiven } from '../command-line/flags.ts';
-import { completionScript, SHELLS } from '../completion/scripts.ts';
+import { type Flag, parseGiven } from '../command-line/flags.ts';
 import { UsageError } from '../errors.ts';
 import type { Command } from './command.ts';
+
+/** The shells that a script can be written for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** Returns the script that completes commands, options, stages and open requests in a shell. */
+function completionScript(shell: Shell, commands: readonly Command[]): string {
+  switch (shell) {
+    case 'bash':
+      return bash(commands);
+    case 'zsh':
+      return zsh(commands);
+    case 'fish':
+      return fish(commands);
+    default:
+      return shell satisfies never;
+  }
+}
+
+/** Words that the running Callboard knows, by the placeholder of what they stand for. They fail silently: a terminal may be logged out. */
+const ASKED: Readonly<Record<string, string>> = { STAGE: 'ls --ids', REQUEST: 'pending --ids' };
+
+const optionsOf = ({ flags }: Command) => flags.filter((flag) => flag.kind === 'switch' || flag.kind === 'value');
+const namesOf = (command: Command): string =>
+  optionsOf(command)
+    .map(({ name }) => `--${name}`)
+    .join(' ');
+const argumentOf = ({ flags }: Command): Flag | undefined => flags.find((flag) => flag.kind === 'argument');
+const placeholderOf = (flag: Flag | undefined): string =>
+  flag !== undefined && 'placeholder' in flag ? flag.placeholder : '';
+const takesFile = (placeholder: string) => ['PATH', 'FILE'].includes(placeholder);
+
+/** The words that a placeholder stands for, if they are always the same. */
+function textOf(placeholder: string, commands: readonly Command[]): string | null {
+  if (placeholder === 'SHELL') return SHELLS.join(' ');
+  return placeholder === 'COMMAND' ? commands.map(({ name }) => name).join(' ') : null;
+}
+
+/** Options of any command whose value is of this kind. */
+const optionsWith = (commands: readonly Command[], fits: (placeholder: string) => boolean): string[] => [
+  ...new Set(
+    commands
+      .flatMap(optionsOf)
+      .filter((flag) => flag.kind === 'value' && fits(flag.placeholder))
+      .map(({ name }) => `--${name}`),
+  ),
+];
+
+/** Returns what completes the word that is no option, as shell commands; an empty list for nothing. */
+function wordCases(commands: readonly Command[], asking: (text: string) => string, files: string): string[] {
+  return commands.flatMap((command) => {
+    const placeholder = placeholderOf(argumentOf(command));
+    const asked = ASKED[placeholder];
+    const text = textOf(placeholder, commands);
+    const known = text === null ? null : `reply_words ${text}`;
+    const what = asked !== undefined ? asking(asked) : takesFile(placeholder) ? files : known;
+    return what === null ? [] : [`    ${command.name}) ${what} ;;`];
+  });
+}
+
+function bash(commands: readonly Command[]): string {
+  const files = optionsWith(commands, takesFile).join('|');
+  const stages = optionsWith(commands, (placeholder) => placeholder === 'STAGE').join('|');
+  return `# bash completion of callboard. In ~/.bashrc: source <(callboard completion bash)
+_callboard() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" program="\${COMP_WORDS[0]}"
+  reply_words() { COMPREPLY=($(compgen -W "$*" -- "$cur")); }
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    reply_words ${commands.map(({ name }) => name).join(' ')}
+    return
+  fi
+  case "$prev" in
+    ${files}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    ${stages}) reply_words $("$program" ls --ids 2>/dev/null); return ;;
+  esac
+  if [[ "$cur" == -* ]]; then
+    case "\${COMP_WORDS[1]}" in
+${commands.map((command) => `      ${command.name}) reply_words ${namesOf(command)} ;;`).join('\n')}
+    esac
+    return
+  fi
+  case "\${COMP_WORDS[1]}" in
+${wordCases(commands, (asked) => `reply_words $("$program" ${asked} 2>/dev/null)`, 'COMPREPLY=($(compgen -f -- "$cur"))').join('\n')}
+  esac
+}
+complete -F _callboard callboard`;
+}
+
+/** Quotes a text for a shell, in which a list splits a word from its description at a colon. */
+const described = (name: string, help: string): string =>
+  `'${`${name.replaceAll(':', '\\:')}:${help.replaceAll(':', '\\:')}`.replaceAll("'", `'\\''`)}'`;
+
+function zsh(commands: readonly Command[]): string {
+  const files = optionsWith(commands, takesFile).join('|');
+  const stages = optionsWith(commands, (placeholder) => placeholder === 'STAGE').join('|');
+  const options = commands.map((command) => {
+    const list = optionsOf(command).map(({ name, help }) => described(`--${name}`, help));
+    return `      ${command.name}) list=(${list.join(' ')}) ;;`;
+  });
+  return `#compdef callboard
+# zsh completion of callboard. In ~/.zshrc, after compinit: source <(callboard completion zsh)
+_callboard() {
+  local -a list
+  local program=$words[1]
+  reply_words() { compadd -- "$@" }
+  if (( CURRENT == 2 )); then
+    list=(${commands.map(({ name, summary }) => described(name, summary)).join(' ')})
+    _describe 'command' list
+    return
+  fi
+  case $words[CURRENT-1] in
+    ${files}) _files; return ;;
+    ${stages}) reply_words \${(f)"$($program ls --ids 2>/dev/null)"}; return ;;
+  esac
+  if [[ $PREFIX == -* ]]; then
+    case $words[2] in
+${options.join('\n')}
+    esac
+    _describe 'option' list
+    return
+  fi
+  case $words[2] in
+${wordCases(commands, (asked) => `reply_words \${(f)"$($program ${asked} 2>/dev/null)"}`, '_files').join('\n')}
+  esac
+}
+if [[ $funcstack[1] == _callboard ]]; then _callboard "$@"; else compdef _callboard callboard; fi`;
+}
+
+const fishQuoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+function fish(commands: readonly Command[]): string {
+  const lines = commands.flatMap((command) => {
+    const { name, summary } = command;
+    const when = `-n '__fish_seen_subcommand_from ${name}'`;
+    const placeholder = placeholderOf(argumentOf(command));
+    const asked = ASKED[placeholder];
+    const text = textOf(placeholder, commands);
+    return [
+      `complete -c callboard -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
+      ...optionsOf(command).map(
+        (flag) => `complete -c callboard ${when} -l ${flag.name}${valuesOf(flag)} -d ${fishQuoted(flag.help)}`,
+      ),
+      ...(asked === undefined ? [] : [`complete -c callboard ${when} -a '(callboard ${asked} 2>/dev/null)'`]),
+      ...(text === null ? [] : [`complete -c callboard ${when} -a '${text}'`]),
+      ...(takesFile(placeholder) ? [`complete -c callboard ${when} -F`] : []),
+    ];
+  });
+  return [
+    '# fish completion of callboard. Keep it as ~/.config/fish/completions/callboard.fish',
+    'complete -c callboard -f',
+    ...lines,
+  ].join('\n');
+}
+
+function valuesOf(flag: Flag): string {
+  if (flag.kind !== 'value') return '';
+  if (takesFile(flag.placeholder)) return ' -r -F';
+  const asked = ASKED[flag.placeholder];
+  return asked === undefined ? ' -x' : ` -x -a '(callboard ${asked} 2>/dev/null)'`;
+}
 
 const schema = z.object({
   shell: z.enum(SHELLS, { error: `must be one of ${SHELLS.join(', ')}` }).optional(),

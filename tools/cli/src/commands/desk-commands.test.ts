@@ -13,8 +13,8 @@ import {
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
-import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
-import { saveLogin } from '../terminal/login-file.ts';
+import { acquireSupervisorLock } from '../supervisor/control-socket.ts';
+import { saveLogin } from '../terminal/api-client.ts';
 
 const phases = ['Plan', 'Build'].map((name) => ({ name, prompt: name }));
 const stage = { ...sampleStage({ pipeline: phases }), session: sampleSession({ phaseIndex: 1 }), column: 'running' };

@@ -8,8 +8,8 @@ import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram } from '../../test/cli-process.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { runHere } from '../../test/run-here.ts';
-import type { MachineCheck } from '../doctor/report.ts';
-import { DoctorReport } from '../doctor/report.ts';
+import type { MachineCheck } from '../doctor/machine-checks.ts';
+import { DoctorReport } from '../doctor/machine-checks.ts';
 
 const ANY_PORTS = ['--port', '0', '--orchestrator-port', '0'];
 

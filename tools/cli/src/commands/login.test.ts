@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
-import { serveControl } from '../supervisor/control-socket.ts';
-import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { acquireSupervisorLock, serveControl } from '../supervisor/control-socket.ts';
 
 /** A supervisor whose board counts the tokens that are logged out. */
 async function setUp(refuse?: string) {
@@ -80,7 +79,7 @@ it('sends the token to nobody while no Callboard of ours runs', async () => {
   const { callboard, revoked, home } = await setUp();
   await callboard('login');
   const other = join(home, 'other');
-  const { saveLogin } = await import('../terminal/login-file.ts');
+  const { saveLogin } = await import('../terminal/api-client.ts');
   const address = 'http://127.0.0.1:1';
   await saveLogin({ env: {}, home }, { dataDir: other, address, token: 'secret' });
   const { exitCode, err } = await runHere(['ls', '--data-dir', other], { env: {}, home });

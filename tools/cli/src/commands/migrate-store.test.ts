@@ -7,7 +7,7 @@ import { createDatabase, postgresLack } from '../../../../test-support/postgres.
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { bringUpToDate } from '../../../orchestrator/src/store/copy/copy-to-file.ts';
 import { runHere } from '../../test/run-here.ts';
-import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { acquireSupervisorLock } from '../supervisor/control-socket.ts';
 
 /** A data directory with a store that holds one row, of a table that the oldest Callboard had. */
 async function newDataDir(): Promise<string> {

@@ -3,14 +3,13 @@ import { shellQuote } from '@callboard/contract';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
-import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
-import { parseGiven } from '../command-line/flags.ts';
-import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/shared-store.ts';
+import { dataDir, dataDirFlag, dataDirSuffix, parseGiven } from '../command-line/flags.ts';
+import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/start-options.ts';
 import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { createProgress } from '../progress.ts';
 import { findSharedStore, type SharedStore } from '../shared-store.ts';
-import { findSupervisor } from '../supervisor/supervisor-lock.ts';
+import { findSupervisor } from '../supervisor/control-socket.ts';
 import type { Command } from './command.ts';
 
 const STORES = ['postgres', 'sqlite'] as const;

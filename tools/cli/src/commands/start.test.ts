@@ -8,7 +8,7 @@ import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram, untilGone } from '../../test/cli-process.ts';
 import { reportsOf } from '../../test/obedient.ts';
 import { runHere } from '../../test/run-here.ts';
-import { findSupervisor } from '../supervisor/supervisor-lock.ts';
+import { findSupervisor } from '../supervisor/control-socket.ts';
 
 function callboard(args: string[], env: NodeJS.ProcessEnv = {}, input?: string) {
   const own = { ...process.env, INIT_CWD: '', ...env };

@@ -1,23 +1,38 @@
-import { dirname } from 'node:path';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { isAlive } from '@callboard/runtime/process-identity';
 import { terminalLoginFolders } from '@callboard/runtime/terminal-login';
 import { untilAborted } from '@callboard/runtime/waits';
-import { dataDirSuffix } from '../command-line/data-dir.ts';
-import { isLoopback } from '../command-line/reach.ts';
-import { explainFolderError, makeFolder } from '../data-folder.ts';
-import { runProgram } from '../doctor/run-program.ts';
+import { z } from 'zod';
+import { dataDir, dataDirFlag, dataDirSuffix, type Flag, type Given, parseGiven } from '../command-line/flags.ts';
+import {
+  boardOrigin,
+  isLoopback,
+  parseStartOptions,
+  type StartOptions,
+  startFlags,
+} from '../command-line/start-options.ts';
+import { exists, explainFolderError, makeFolder } from '../data-folder.ts';
 import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { explainRunning } from '../explain-running.ts';
-import { explainStartFailure } from '../explain-start-failure.ts';
+import { explainRunning, explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
 import { createProgress } from '../progress.ts';
-import { requireTrustInLogins, requireTrustInSharedStore } from '../require-trust.ts';
+import { runProgram } from '../run-program.ts';
 import { findSharedStore, type SharedStore } from '../shared-store.ts';
-import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
-import { serveControl } from '../supervisor/control-socket.ts';
+import {
+  AlreadyLocked,
+  acquireSupervisorLock,
+  findSupervisor,
+  runFolder,
+  type SupervisorLock,
+  type SupervisorRecord,
+  serveControl,
+} from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
-import { AlreadyLocked, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
 /** `callboard start`: runs Callboard until it is stopped. */
@@ -146,7 +161,7 @@ async function acquire(options: StartOptions, platform: Platform): Promise<Super
 }
 
 /** Everything needs git, and what fails without it would fail late and say less. */
-export async function requireGit({ env }: Platform): Promise<void> {
+async function requireGit({ env }: Platform): Promise<void> {
   const { exitCode } = await runProgram('git', ['--version'], env);
   if (exitCode !== null) return;
   throw new CliError(
@@ -178,4 +193,231 @@ function warnAboutNetwork({ name }: SharedStore, { err }: Platform): void {
 function sayHowToEndSessions({ dataDir }: StartOptions, { home, err }: Platform): void {
   err('callboard: stopped. Running sessions stay alive; the next start finds them again.');
   err(`callboard: to end them: npx callboard down${dataDirSuffix(dataDir, home)}`);
+}
+
+const Agreement = z.object({ agreedAt: z.iso.datetime() });
+
+/** Something that a person has to agree to, once for a data directory, where no session can be isolated. */
+interface Risk {
+  /** What names it in a complaint: the option or variable that asks for it. */
+  readonly option: string;
+  /** The option that agrees to it on a command line. */
+  readonly flag: string;
+  /** The file of the agreement, where neither Claude's file tools nor commands in its sandbox can write. */
+  readonly file: string;
+  /** Who can then do what, as a sentence without its end. */
+  readonly danger: string;
+  /** What to do instead. */
+  readonly instead: string;
+}
+
+/**
+ * Makes sure that a person has agreed, once for a data directory, where a login from another machine is a shell on this one:
+ * Claude runs what it is told to, and no session can be isolated. With a loopback address it only says so where a public URL
+ * leads here.
+ * @throws UsageError if nobody agrees, or nobody can be asked; the signal's reason if it aborts
+ */
+export async function requireTrustInLogins(
+  options: StartOptions,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host, dataDir, trustLogins, exposure } = options;
+  const isOpen = !isLoopback(host);
+  const isReached = exposure.publicUrl !== null && !isLoopback(new URL(exposure.publicUrl).hostname);
+  if (!isOpen && !isReached) return;
+  const risk: Risk = {
+    option: '--host',
+    flag: '--trust-logins',
+    file: join(runFolder(dataDir), 'trusted-logins.json'),
+    danger: `Whoever logs in at ${boardOrigin(options, options.port)} can run any command here as you`,
+    instead: 'Leave it out to listen on this machine only.',
+  };
+  if (trustLogins || (isOpen && (await isAgreed(risk)))) return;
+  const danger = await dangerOf(risk, platform, signal);
+  if (danger === null) return;
+  if (!isOpen) return platform.err(`callboard: warning: ${danger}. \`npx callboard doctor\` says what is missing.`);
+  await askToAgree(risk, danger, platform, signal);
+}
+
+/**
+ * Makes sure that a person has agreed, once for a data directory, to a shared store on a machine where no session can be
+ * isolated: a command that Claude runs could read its URL there, and with it tell every machine of the store what to run.
+ * @throws as `requireTrustInLogins`
+ */
+export async function requireTrustInSharedStore(
+  { name }: SharedStore,
+  { dataDir, sharedStore }: StartOptions,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<void> {
+  const risk: Risk = {
+    option: 'the shared store',
+    flag: '--trust-shared-store',
+    file: join(runFolder(dataDir), 'trusted-shared-store.json'),
+    danger: `A command that Claude runs can read the URL of the shared store (${name}), and whoever can read it can run any command as you, on every machine that shares it`,
+    instead: 'Start without the URL to keep the store in the data directory.',
+  };
+  if (sharedStore.isTrusted || (await isAgreed(risk))) return;
+  const danger = await dangerOf(risk, platform, signal);
+  if (danger !== null) await askToAgree(risk, danger, platform, signal);
+}
+
+/** What the person has to know; null where sessions are isolated. */
+async function dangerOf(
+  { danger }: Risk,
+  { inspectSandbox, env }: Platform,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { state, why } = await inspectSandbox(env);
+  signal.throwIfAborted();
+  if (state === 'works') return null;
+  return `no session can be isolated on this machine (${(why ?? 'the sandbox does not work').replace(/\.$/, '')}). ${danger}`;
+}
+
+async function askToAgree(
+  { option, flag, file, instead }: Risk,
+  danger: string,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await platform.ask(
+    `callboard: ${danger}.\nStart anyway? Type yes to agree, once for this data directory: `,
+    signal,
+  );
+  if (answer === null)
+    throw new UsageError(
+      `${option}: ${danger}. To agree, add ${flag}, or answer once in a terminal; \`npx callboard doctor\` says what is missing.`,
+    );
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new UsageError(`${option}: not agreed, so nothing was started. ${instead}`);
+  await saveAgreement(file, platform.now());
+}
+
+async function isAgreed({ file }: Risk): Promise<boolean> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return false;
+  try {
+    return Agreement.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false; // cut off: it is asked again
+  }
+}
+
+async function saveAgreement(file: string, now: Date): Promise<void> {
+  await makeFolder(join(file, '..'));
+  const agreement: z.infer<typeof Agreement> = { agreedAt: now.toISOString() };
+  await writeFile(`${file}.new`, `${JSON.stringify(agreement)}\n`, { mode: 0o600 });
+  await chmod(`${file}.new`, 0o600);
+  await rename(`${file}.new`, file);
+}
+
+/** Longer than a supervisor takes to stop two servers that ignore SIGTERM. */
+const SUPERVISOR_GRACE_MS = 15_000;
+/** How long a killed process may take to disappear; the system may be busy. */
+const KILLED_GRACE_MS = 5_000;
+const POLL_MS = 50;
+
+/** `callboard down`: ends the Callboard that runs on a data directory, and all its sessions. */
+export const down: Command = {
+  name: 'down',
+  summary: 'Ends all sessions of a data directory, and the Callboard that runs on it.',
+  flags: [dataDirFlag],
+  run: async ({ given, platform }) => {
+    const folder = parseGiven(z.object({ 'data-dir': dataDir(platform) }), given)['data-dir'];
+    if (!(await dataDirExists(folder))) {
+      platform.out(`There is nothing to end: ${folder} does not exist.`);
+      return 0;
+    }
+    const supervisor = await findSupervisor(folder);
+    if (supervisor !== null) {
+      await endSupervisor(supervisor);
+      platform.out(`Ended the Callboard that ran on ${folder} (process ${supervisor.pid}).`);
+    }
+    const log = (line: string) => platform.err(`callboard: ${line}`);
+    const { ended, failed } = await platform.endAllSessions(folder, { log });
+    platform.out(describe(ended));
+    if (failed.length === 0) return 0;
+    platform.err(`callboard: these could not be ended and are still running: ${failed.join(', ')}`);
+    return 1;
+  },
+};
+
+function describe(ended: number): string {
+  if (ended === 0) return 'No session was running.';
+  return ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`;
+}
+
+async function endSupervisor(supervisor: SupervisorRecord): Promise<void> {
+  try {
+    process.kill(supervisor.pid, 'SIGTERM');
+    if (await isGoneWithin(supervisor, SUPERVISOR_GRACE_MS)) return;
+    process.kill(supervisor.pid, 'SIGKILL');
+  } catch (error) {
+    if (systemCode(error) === 'ESRCH') return;
+    throw new CliError(`Callboard (process ${supervisor.pid}) cannot be ended: ${messageOf(error)}.`);
+  }
+  if (!(await isGoneWithin(supervisor, KILLED_GRACE_MS))) {
+    throw new CliError(`Callboard (process ${supervisor.pid}) was killed and is still running.`);
+  }
+}
+
+/** Polls, since there is no event for the end of a process that is not a child. */
+async function isGoneWithin(supervisor: SupervisorRecord, ms: number): Promise<boolean> {
+  const deadline = AbortSignal.timeout(ms);
+  while (await isAlive(supervisor)) {
+    if (deadline.aborted) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+/** Whether the data directory exists. */
+function dataDirExists(folder: string): Promise<boolean> {
+  return exists(folder).catch((error: unknown) => {
+    throw new CliError(`--data-dir: ${folder} cannot be read: ${messageOf(error)}.`);
+  });
+}
+
+const NAMES: readonly string[] = ['port', 'host', 'orchestrator-port', 'claude', 'open', 'max-parallel'];
+
+/** The options of `start` that make sense for a temporary board. */
+const flags: readonly Flag[] = startFlags.filter(({ name }) => NAMES.includes(name));
+
+/** `callboard demo`: a sample board on a scripted model that leaves nothing behind. */
+export const demo: Command = {
+  name: 'demo',
+  summary: 'Shows a sample board with a scripted model: no account, no network, leaves nothing behind.',
+  flags,
+  run: async ({ given, platform }) => {
+    const options = await parseOptions(given, platform);
+    await requireGit(platform);
+    const { runDemo } = await import('../demo/run-demo.ts'); // loaded here because no other command needs it
+    const signals = platform.listenForStop();
+    try {
+      await runDemo(options, platform, signals);
+      platform.err('callboard: the demo has ended and left nothing behind.');
+      return 0;
+    } finally {
+      signals.release();
+    }
+  },
+};
+
+/** Returns the options of `start` with free ports, so that the demo works even if another program uses the default ones. */
+async function parseOptions(given: Given, platform: Platform): Promise<StartOptions> {
+  const options = parseStartOptions(given, platform);
+  const { host, port, orchestratorPort } = options;
+  const [isFree, isOtherFree] = await Promise.all([canListen(host, port), canListen(host, orchestratorPort)]);
+  if (!isFree) platform.err(`callboard: port ${port} is taken; the demo takes a free one.`);
+  if (!isOtherFree) platform.err(`callboard: port ${orchestratorPort} is taken; the demo takes a free one.`);
+  return { ...options, port: isFree ? port : 0, orchestratorPort: isOtherFree ? orchestratorPort : 0 };
+}
+
+async function canListen(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once('error', () => resolve(false));
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
+  return promise;
 }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseScripts } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { sampleCommits } from './sample-commits.ts';
-import { finishedStage, otherStages, waitingStage } from './stages.ts';
+import { finishedStage, otherStages, sampleCommits, waitingStage } from './run-demo.ts';
 
 it('has a script for every prompt, helpers and imported stages included, and a prompt for every script', async () => {
   const yaml = await readFile(new URL('../../demo/scripts.yaml', import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
-import { checkClaude } from './claude-check.ts';
+import { checkClaude } from './machine-checks.ts';
 
 const env = { PATH: SYSTEM_PATH };
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { checkDataDir, checkSpace, judgeFifo, judgeHoles } from './data-dir-check.ts';
+import { checkDataDir, checkSpace, judgeFifo, judgeHoles } from './machine-checks.ts';
 
 const ALL = ['data-dir', 'disk-space', 'fifo', 'holes'];
 

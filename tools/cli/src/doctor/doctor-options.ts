@@ -1,11 +1,25 @@
 import type { Exposure } from '@callboard/runtime/supervision';
 import { z } from 'zod';
-import { dataDir } from '../command-line/data-dir.ts';
-import { type Flag, type Given, parseGiven } from '../command-line/flags.ts';
-import { exposureFits, exposureFlags, exposureOf, exposureSchemas } from '../command-line/reach.ts';
-import { databaseUrlFlags, databaseUrlSchemas, type SharedStoreOptions } from '../command-line/shared-store.ts';
-import { type PathBase, path, port, userName } from '../command-line/values.ts';
-import { startFlags } from '../start-options.ts';
+import {
+  dataDir,
+  type Flag,
+  type Given,
+  type PathBase,
+  parseGiven,
+  path,
+  port,
+  userName,
+} from '../command-line/flags.ts';
+import {
+  databaseUrlFlags,
+  databaseUrlSchemas,
+  exposureFits,
+  exposureFlags,
+  exposureOf,
+  exposureSchemas,
+  type SharedStoreOptions,
+  startFlags,
+} from '../command-line/start-options.ts';
 
 /** The options that `doctor` shares with `start`, with the same meaning. */
 const SHARED = new Set([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { LoginSources } from '@callboard/orchestrator/doctor';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { checkLogin } from './login-check.ts';
+import { checkLogin } from './machine-checks.ts';
 
 let home: string;
 beforeEach(async () => {

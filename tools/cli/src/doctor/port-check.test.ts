@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { checkPort } from './port-check.ts';
+import { checkPort } from './machine-checks.ts';
 
 const question = { host: '127.0.0.1', flag: '--port', own: null };
 

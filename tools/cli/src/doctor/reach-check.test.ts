@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../../scripts/debian.ts';
 import { makeCertificate } from '../../../../test-support/certificates.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { checkExposure } from './reach-check.ts';
+import { checkExposure } from './machine-checks.ts';
 
 const NOW = new Date('2026-01-02T12:00:00.000Z');
 const none = { publicUrl: null, proxies: [], tls: null };

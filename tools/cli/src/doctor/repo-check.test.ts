@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createRepository } from '../../../../test-support/git.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
-import { checkRepository } from './repo-check.ts';
+import { checkRepository } from './machine-checks.ts';
 
 const env = { PATH: SYSTEM_PATH };
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
-import { ok, runCheck } from './report.ts';
-import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
+import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox, ok, runCheck } from './machine-checks.ts';
 
 it.each([
   ['26.1.0', 'ok'],

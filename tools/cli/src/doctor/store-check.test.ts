@@ -8,7 +8,7 @@ import { freePort } from '../../../../test-support/free-port.ts';
 import { createDatabase, postgresLack, runSql, sharedServer } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { nodePlatform } from '../edges.ts';
-import { checkStore } from './store-check.ts';
+import { checkStore } from './machine-checks.ts';
 
 const check = (dataDir: string, url: string | null = null) =>
   checkStore({ url, isPiped: false }, dataDir, nodePlatform(process));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createBackOff } from './back-off.ts';
+import { createBackOff } from './server-process.ts';
 
 const limits = { firstMs: 100, capMs: 1_000, resetMs: 10_000 };
 

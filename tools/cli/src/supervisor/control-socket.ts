@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { acquireProcessLock, findLockHolder, type LockHolder, type ProcessLock } from '@callboard/runtime/process-lock';
 import { z } from 'zod';
 import { CliError } from '../errors.ts';
 import type { TerminalAccess } from './supervisor.ts';
@@ -189,3 +190,19 @@ async function withShortPath<T>(folder: string, use: (path: string) => Promise<T
     await rm(place, { recursive: true, force: true });
   }
 }
+
+export { AlreadyLocked } from '@callboard/runtime/process-lock';
+
+/** The lock of the one supervisor of a data directory. */
+export type SupervisorLock = ProcessLock;
+/** The supervisor of a data directory. */
+export type SupervisorRecord = LockHolder;
+
+const lockFile = (dataDir: string) => join(dataDir, 'run', 'supervisor.json');
+
+/** Takes the lock for this process; makes the data directory if it is missing. @throws AlreadyLocked */
+export const acquireSupervisorLock = (dataDir: string, port: number, now: Date): Promise<SupervisorLock> =>
+  acquireProcessLock(lockFile(dataDir), port, now);
+
+/** Returns the living supervisor of a data directory, or null. */
+export const findSupervisor = (dataDir: string): Promise<SupervisorRecord | null> => findLockHolder(lockFile(dataDir));

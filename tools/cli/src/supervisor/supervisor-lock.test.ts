@@ -5,7 +5,7 @@ import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, type Program, runProgram } from '../../test/cli-process.ts';
-import { AlreadyLocked, acquireSupervisorLock, findSupervisor } from './supervisor-lock.ts';
+import { AlreadyLocked, acquireSupervisorLock, findSupervisor } from './control-socket.ts';
 
 const now = new Date('2026-01-02T03:04:05.000Z');
 const lockOf = (dataDir: string) => join(dataDir, 'run', 'supervisor.json');

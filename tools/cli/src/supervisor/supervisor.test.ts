@@ -8,7 +8,7 @@ import { eventually } from '../../../../test-support/until.ts';
 import { fixture, untilGone } from '../../test/cli-process.ts';
 import { reportOf, reportsOf } from '../../test/obedient.ts';
 import { readFlags } from '../command-line/flags.ts';
-import { parseStartOptions, startFlags } from '../start-options.ts';
+import { parseStartOptions, startFlags } from '../command-line/start-options.ts';
 import { createSupervisor, type SupervisorDeps } from './supervisor.ts';
 
 const compliant = fixture('obedient-server.js');

@@ -1,11 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Environment } from '@callboard/runtime/environment';
 import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/runtime/supervision';
-import { authority, boardOrigin, loopbackHost } from '../board-address.ts';
+import { authority, boardOrigin, loopbackHost, type StartOptions } from '../command-line/start-options.ts';
 import { CliError } from '../errors.ts';
-import type { StartOptions } from '../start-options.ts';
-import { type RestartTiming, type SupervisedServer, superviseServer } from './kept-server.ts';
-import type { WantedLogin } from './server-process.ts';
+import { type RestartTiming, type SupervisedServer, superviseServer, type WantedLogin } from './server-process.ts';
 
 /** Absolute paths of the two programs. */
 export interface ServerEntries {

@@ -1,6 +1,6 @@
 import { fieldsOf } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { answerOf, answersOf, fieldValueOf, formContent } from './answers.ts';
+import { answerOf, answersOf, fieldValueOf, formContent } from './approvals.ts';
 
 const database = { question: 'Which database?', options: [{ label: 'SQLite' }, { label: 'PostgreSQL' }] };
 const checks = {

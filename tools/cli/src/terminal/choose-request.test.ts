@@ -3,7 +3,7 @@ import type { Transport } from '@callboard/contract/client';
 import { AT, sampleDecision, sampleRequest, sampleStage } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
 import { nodePlatform, type Platform } from '../edges.ts';
-import { chooseRequest, confirm } from './choose-request.ts';
+import { chooseRequest, confirm } from './approvals.ts';
 
 /** A desk with these open requests and one decided, and a terminal whose person answers this. */
 function setUp(ids: readonly string[], { isTerminal = true, answer = 'y' as string | null } = {}) {

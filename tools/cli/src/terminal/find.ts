@@ -7,7 +7,7 @@ import {
   type StageView,
 } from '@callboard/contract';
 import { CliError, UsageError } from '../errors.ts';
-import type { Hint } from './desk-command.ts';
+import type { Hint } from './api-client.ts';
 import { visibleLine } from './text.ts';
 
 const MAX_NAMED = 8;

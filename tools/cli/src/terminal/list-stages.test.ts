@@ -15,7 +15,7 @@ import {
   sampleStage,
 } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { boardLines, withMachineNames } from './list-stages.ts';
+import { boardLines, withMachineNames } from './stages.ts';
 
 const platform = { columns: () => 72, isTerminal: false, env: {}, now: () => new Date(Date.parse(AT) + 252_000) };
 const lines = (view: BoardView, all = false) =>

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { forgetLogin, loginFile, readLogin, saveLogin } from './login-file.ts';
+import { forgetLogin, loginFile, readLogin, saveLogin } from './api-client.ts';
 
 const login = (dataDir: string, token = 'secret') => ({ dataDir, address: 'http://127.0.0.1:3100', token });
 

@@ -2,8 +2,7 @@ import { sampleRequest } from '@callboard/contract/samples';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { requestLine, requestLines, risksOf } from './request-text.ts';
-import { styleOf } from './style.ts';
-import { displayWidth } from './text.ts';
+import { displayWidth, styleOf } from './text.ts';
 
 const place = {
   title: 'Login form',

@@ -12,8 +12,7 @@ import {
   shortDuration,
   type TextKind,
 } from '@callboard/contract';
-import type { Style } from './style.ts';
-import { indented, visibleLine, visibleLines } from './text.ts';
+import { indented, type Style, visibleLine, visibleLines } from './text.ts';
 
 const INDENT = '    ';
 

@@ -3,7 +3,7 @@ import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { UsageError } from '../errors.ts';
-import { type ApiWork, type Hint, withApiClient } from './desk-command.ts';
+import { type ApiWork, type Hint, withApiClient } from './api-client.ts';
 import { findProject, findStage, named } from './find.ts';
 import { safeJson, visibleLine } from './text.ts';
 

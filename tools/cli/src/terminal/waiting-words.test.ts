@@ -8,7 +8,7 @@ import {
 } from '@callboard/contract';
 import { AT, sampleProject, sampleSession, sampleStage } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { boardNotices, queuedText, unstartedText } from './waiting-words.ts';
+import { boardNotices, queuedText, unstartedText } from './waiting-text.ts';
 
 const pause = { scope: {}, by: 'Ada', at: AT, except: [] };
 const spentBudget = { scope: { day: true }, unit: 'usd', spent: 1.654, limit: 0.9 } as const;

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { type EventStreamOptions, readEventStream } from './event-stream.ts';
-import type { RawMessage } from './sse-reader.ts';
+import { type EventStreamOptions, type RawMessage, readEventStream } from './event-stream.ts';
 import { TransportError } from './transport.ts';
 
 beforeEach(() => void vi.useFakeTimers());

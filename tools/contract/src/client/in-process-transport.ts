@@ -4,8 +4,7 @@ import { type BoardEvent, TextDelta } from '../events.ts';
 import { ReplyFrame } from '../frames.ts';
 import type { StageId } from '../ids.ts';
 import type { Actor } from '../logins.ts';
-import { checkedInput, checkedReply, refused } from './checks.ts';
-import type { StreamItem, Transport } from './transport.ts';
+import { checkedInput, checkedReply, refused, type StreamItem, type Transport } from './transport.ts';
 
 /** Adds a listener; returns a function that removes it. */
 type Listen<T> = (listener: (item: T) => void) => () => void;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Attempt, resend } from './resend.ts';
+import { type Attempt, resend } from './http-transport.ts';
 import { TransportError, type TransportErrorCode } from './transport.ts';
 
 const now = async () => {};

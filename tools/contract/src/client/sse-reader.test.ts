@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMessageReader, type RawMessage, readMessage } from './sse-reader.ts';
+import { createMessageReader, type RawMessage, readMessage } from './event-stream.ts';
 
 const at = '2026-01-02T03:04:05.000Z';
 const raw = (name: string, data: unknown, id = '') => ({ name, id, at, data: JSON.stringify(data) });

@@ -1,5 +1,5 @@
 // Written by scripts/write-kinds.ts from the names of the files that define a kind. Do not edit.
-import { PendingRequest } from '../requests.ts';
+import { PendingRequest } from '../approvals.ts';
 
 /** The data of the event that tells of a new request, by the event's name. */
 export const requestEvents = {

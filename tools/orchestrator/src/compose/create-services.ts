@@ -1,50 +1,72 @@
 import type { StageId } from '@callboard/contract';
-import { type ApprovalService, createApprovalService } from '../approvals/approval-service.ts';
-import { startDelayedAnswers } from '../approvals/held-answers.ts';
-import { startPeople } from '../approvals/people.ts';
-import { createLostAnswers } from '../approvals/settle-answers.ts';
-import { startTimeLimits } from '../approvals/time-limits.ts';
-import { createLogins } from '../auth/logins.ts';
-import { ownerName } from '../auth/owner-name.ts';
-import { mcpText } from '../claude/mcp-words.ts';
-import { findClaude } from '../claude/program/find-claude.ts';
-import { createComments } from '../comments/comments.ts';
-import { createViewed } from '../comments/viewed.ts';
-import { createConversations } from '../conversations/conversations.ts';
-import { startWriteWatch } from '../disk/write-watch.ts';
+import { findClaude } from '../core/claude/claude-program.ts';
+import { mcpText, positionBefore } from '../core/claude/conversation-file.ts';
+import { createLogins, ownerName } from '../core/commands/logins.ts';
+import { createLeftoverProcesses } from '../core/launch/leftover-processes.ts';
+import { createEndIfReplaced, type Sessions } from '../core/launch/sessions.ts';
+import { createPresence, notificationOf, settledNotificationOf } from '../core/session/notification-channel.ts';
+import { createStages, type Stages } from '../core/session/stages.ts';
+import { commandsFolder, endCommand, runWithInput } from '../core/shell/run-command.ts';
+import type { WorktreeCommands } from '../core/shell/worktree-commands.ts';
+import type { CleanUp } from '../core/shell/worktree-setup.ts';
+import type { Worktrees } from '../core/worktrees/worktrees.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
-import { startDelays } from '../holds/holds.ts';
-import type { Signal } from '../lib/bell.ts';
-import { createLimits } from '../limits/limits.ts';
-import { createDrafts } from '../messages/drafts.ts';
-import { createMessageQueue } from '../messages/message-queue.ts';
-import { createReceipts } from '../receipts/receipts.ts';
-import { createCallers } from '../sessions/callers.ts';
-import { createEndIfReplaced } from '../sessions/end-if-idle.ts';
-import { createLeftoverProcesses } from '../sessions/launch/leftover-processes.ts';
-import { createSessionControls } from '../sessions/session-controls.ts';
-import { capabilitiesOf } from '../stages/capabilities.ts';
-import { createStageExports } from '../stages/export-stages.ts';
-import { createStageImports } from '../stages/import-stages.ts';
-import { createWorktreeRepair } from '../stages/mend-worktree.ts';
-import { createProjects } from '../stages/projects.ts';
-import { createStageRemoval } from '../stages/remove-stage.ts';
-import { createStages } from '../stages/stages.ts';
-import { createWorktreeFiles } from '../stages/worktree-files.ts';
-import type { Trash } from '../trash/trash.ts';
-import { nameRemotes } from './adopt-store.ts';
-import { composeBudgets } from './budgets.ts';
-import { completeStages } from './complete-stages.ts';
-import { composeRewind } from './going-back.ts';
-import type { Stores } from './join-machines.ts';
-import { composeRules } from './keep-rules.ts';
-import type { Repositories } from './open-repositories.ts';
-import { composeIssues, composePullRequests } from './pull-requests.ts';
-import { runChecks } from './run-checks.ts';
-import type { RunningSessions } from './run-sessions.ts';
-import { runSideRuns } from './run-side-runs.ts';
-import { homeOf, type StartContext } from './start-context.ts';
-import { notifyPeople } from './tell-people.ts';
+import { createLostAnswers } from '../features/approvals/answer.ts';
+import { type ApprovalService, createApprovalService } from '../features/approvals/approvals.ts';
+import { startDelayedAnswers, startTimeLimits } from '../features/approvals/delayed-answers.ts';
+import { startPeople } from '../features/approvals/people.ts';
+import { createWorktreeFiles } from '../features/changes/changes.ts';
+import { type Checks, startChecks } from '../features/checks/checks.ts';
+import { createComments, createViewed, pathFindingsOf } from '../features/comments/comments.ts';
+import { createConversations } from '../features/import/import.ts';
+import { createLimits } from '../features/limits/limits.ts';
+import type { Machines } from '../features/machines/machines.ts';
+import { createStageCompletion, type StageCompletion } from '../features/merge/complete-stage.ts';
+import { createMergeIntents, createStageEndings } from '../features/merge/stage-endings.ts';
+import { createDrafts } from '../features/messages/drafts.ts';
+import { createMessageQueue, type MessageQueue } from '../features/messages/messages.ts';
+import { startAnnouncer, startDeliverer } from '../features/notifications/notifications.ts';
+import { startDelays } from '../features/pauses/pauses.ts';
+import type { StageSettings } from '../features/projects/project-settings.ts';
+import { capabilitiesOf, createProjects } from '../features/projects/projects.ts';
+import { createParentLookup } from '../features/pull-requests/find-code-host.ts';
+import {
+  createHostIssues,
+  finishStages,
+  type HostIssues,
+  type PullRequests,
+  startPullRequests,
+} from '../features/pull-requests/pull-requests.ts';
+import {
+  createPushChannel,
+  createPushDevices,
+  createPushSender,
+  forgetLoggedOut,
+  loadPushKeys,
+} from '../features/push/push.ts';
+import { createReceipts, type Receipts } from '../features/receipts/receipts.ts';
+import { askClaude } from '../features/review/ask-claude.ts';
+import { type SideRuns, startSideRuns } from '../features/review/review.ts';
+import { createForkStage, createRewinds, type ForkStage, type Rewinds } from '../features/rewind/rewind.ts';
+import { createDenialRetries, type DenialRetries } from '../features/rules/denial-retries.ts';
+import { createRules, type Rules } from '../features/rules/rules.ts';
+import { createSessionControls } from '../features/sessions/session-controls.ts';
+import { createStageImports } from '../features/stages/import-stages.ts';
+import { createStageRemoval, createWorktreeRepair } from '../features/stages/stage-commands.ts';
+import { createStageExports } from '../features/stages/stage-file.ts';
+import { startWriteWatch } from '../features/storage/storage.ts';
+import type { Trash } from '../features/trash/trash.ts';
+import type { Trust } from '../features/trust/trust.ts';
+import { createCaller, createOutgoingCommands, endOutgoingLeft } from '../features/webhooks/webhook-request.ts';
+import { createWebhookChannel, createWebhooks } from '../features/webhooks/webhooks.ts';
+import { createCallers } from '../gateway/callers.ts';
+import type { Signal } from '../lib/async.ts';
+import { hasProcessWith } from '../platform/process-table.ts';
+import { retryUntilStored, type Store } from '../store/store.ts';
+import { homeOf, type StartContext } from './context.ts';
+import { nameRemotes, type Stores } from './join-machines.ts';
+import { composeBudgets } from './react-to-changes.ts';
+import type { Repositories, RunningSessions } from './run-sessions.ts';
 
 type ServiceDeps = Stores &
   Repositories &
@@ -223,4 +245,257 @@ async function watchRequests(
   const people = await startPeople({ store, platform, log });
   life.onStop('people', people.stop);
   return { delayedAnswers, people };
+}
+
+/** Builds what completes stages, after storing what became of merges that a crash interrupted. */
+async function completeStages(
+  { log, platform, life }: StartContext,
+  parts: { store: Store; worktrees: Worktrees; sessions: Sessions; cleanUp: CleanUp; receipts: Receipts },
+): Promise<StageCompletion> {
+  const { store, worktrees, sessions, cleanUp, receipts } = parts;
+  const endings = createStageEndings({ store, onDone: cleanUp.afterDone });
+  const intents = createMergeIntents({ store, worktrees, endings, platform, log, hasProcessWith });
+  const { endIfIdle } = sessions;
+  const receiptOf = async (stageId: StageId) => (await receipts.of(stageId)).markdown;
+  const completion = createStageCompletion({ store, log, worktrees, intents, endings, endIfIdle, receiptOf });
+  life.onStop('completion', completion.stop);
+  await completion.settleInterrupted();
+  return completion;
+}
+
+/** Builds what takes stages back to earlier messages, after completing what a crash interrupted. */
+async function composeRewind(
+  { log, platform, life }: StartContext,
+  parts: { store: Store; worktrees: Worktrees; sessions: Sessions; stages: Stages; claudeEnv: Record<string, string> },
+): Promise<{ rewinds: Rewinds; forkStage: ForkStage }> {
+  const { store, worktrees, sessions, stages, claudeEnv } = parts;
+  const moments = {
+    store,
+    worktrees,
+    positionBefore: (conversationId: string, messageId: string) => positionBefore(claudeEnv, conversationId, messageId),
+  };
+  const stopping = new AbortController();
+  const storing = { store, log, signal: stopping.signal };
+  const rewinds = createRewinds({
+    ...moments,
+    platform,
+    log,
+    endIfIdle: sessions.endIfIdle,
+    record: (work) => retryUntilStored(storing, work, { sync: 'now' }),
+  });
+  life.onStop('going back', () => stopping.abort());
+  await rewinds.settleInterrupted();
+  return { rewinds, forkStage: createForkStage({ ...moments, stages }) };
+}
+
+/** Builds what people do with permission rules, and goes on with what an earlier run has not told Claude. */
+async function composeRules(
+  { platform, log }: StartContext,
+  {
+    store,
+    own,
+    messages,
+    liveRules,
+  }: Pick<RunningSessions, 'liveRules'> & {
+    store: Store;
+    own: Store;
+    messages: MessageQueue;
+  },
+): Promise<{ rules: Rules; denialRetries: DenialRetries }> {
+  const { settle } = liveRules;
+  const { requireResumable, sendTextIn: sendText } = messages;
+  const denialRetries = createDenialRetries({ store: own, platform, log, settle, requireResumable, sendText });
+  await denialRetries
+    .resume()
+    .catch((error: unknown) => log.error({ err: error }, 'telling Claude of an allowed call failed'));
+  return { rules: createRules({ store, platform, settle }), denialRetries };
+}
+
+interface PullRequestDeps {
+  store: Store;
+  worktrees: Worktrees;
+  /** The user's environment, in which `gh` and `glab` have their login. */
+  env: Record<string, string>;
+  messages: MessageQueue;
+  completion: StageCompletion;
+  receipts: Receipts;
+  stageSettings: Pick<StageSettings, 'ofStage'>;
+}
+
+/** Builds what makes stages of issues. */
+function composeIssues(
+  { life }: StartContext,
+  { stages, ...parts }: Pick<PullRequestDeps, 'store' | 'worktrees' | 'env'> & { stages: Stages },
+): HostIssues {
+  const stopping = new AbortController();
+  life.onStop('issues', () => stopping.abort());
+  return createHostIssues({ ...parts, create: stages.create, signal: stopping.signal });
+}
+
+/** Builds what opens pull requests, looks after them, and finishes stages by themselves. */
+async function composePullRequests(context: StartContext, deps: PullRequestDeps): Promise<PullRequests> {
+  const { log, platform, life, limits } = context;
+  const { store, worktrees, env, messages, completion, receipts, stageSettings } = deps;
+  const pullRequests = await startPullRequests({
+    store,
+    worktrees,
+    env,
+    log,
+    platform,
+    hasProcessWith,
+    usualMs: limits.pullRequestMs,
+    findParent: createParentLookup(env),
+    receiptOf: async (stageId) => (await receipts.of(stageId)).markdown,
+    baseOf: async (stageId) => (await stageSettings.ofStage(stageId)).settings.base,
+    send: (stageId, message, actor) => messages.send(stageId, { message, mode: 'append' }, actor),
+    complete: completion.mergedElsewhere,
+  });
+  life.onStop('pull requests', pullRequests.stop);
+  const stopFinishing = await finishStages({
+    store,
+    log,
+    pullRequests,
+    retryMs: limits.diskCheckIntervalMs,
+    async projectWay(stageId) {
+      const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
+      return isAgreed || !fromFile.includes('finish') ? settings.finish : 'none'; // the file alone decides nothing
+    },
+    async merge(stageId, message, actor) {
+      const { plan } = await completion.preview(stageId);
+      const seen = plan === null ? {} : { head: plan.head, tree: plan.tree };
+      const commit = plan !== null && plan.uncommittedCount > 0 ? { commit: { message } } : {};
+      await completion.complete({ stageId, merge: true, receipt: true, ...seen, ...commit }, actor);
+    },
+  });
+  life.onStop('finishing stages', stopFinishing);
+  return pullRequests;
+}
+
+interface RunChecksDeps {
+  store: Store;
+  sessions: Pick<Sessions, 'resumeWith'>;
+  outboxSignal: Signal<StageId>;
+  worktreeCommands: WorktreeCommands;
+}
+
+/** Runs the checks of phases, those first that were interrupted. */
+async function runChecks(
+  { config, log, life }: StartContext,
+  { store, sessions, outboxSignal, worktreeCommands }: RunChecksDeps,
+): Promise<Checks> {
+  const stopping = new AbortController();
+  const storing = { store, log, signal: stopping.signal };
+  const checks = await startChecks({
+    store,
+    log,
+    outboxSignal,
+    commands: worktreeCommands,
+    maxParallel: config.maxParallel,
+    resumeWith: sessions.resumeWith,
+    untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),
+  });
+  life.onStop('checks', async () => {
+    stopping.abort();
+    await checks.stop();
+  });
+  return checks;
+}
+
+interface RunSideRunsDeps {
+  store: Store;
+  sessions: Pick<Sessions, 'resumeWith'>;
+  worktrees: Worktrees;
+  trust: Trust;
+  claude: ClaudeWatch;
+  claudeEnv: Record<string, string>;
+  outboxSignal: Signal<StageId>;
+}
+
+/** Each uses about as much memory as a session. */
+const AT_ONCE = 2;
+
+/** Asks Claude beside the conversations, after what an earlier Callboard asked was settled. */
+async function runSideRuns(
+  { config, log, platform, limits, life }: StartContext,
+  { store, sessions, worktrees, trust, claude, claudeEnv, outboxSignal }: RunSideRunsDeps,
+): Promise<SideRuns> {
+  const stopping = new AbortController();
+  const storing = { store, log, signal: stopping.signal };
+  const { dataDir } = config;
+  const graceMs = limits.graces.signalMs;
+  const startProgram: Parameters<typeof askClaude>[0]['startProgram'] = (job) =>
+    runWithInput({ dataDir, graceMs }, job);
+  const asking = { store, worktrees, claude, trust, dataDir, env: claudeEnv, startProgram, pathFindingsOf };
+  const sideRuns = await startSideRuns({
+    store,
+    log,
+    outboxSignal,
+    resumeWith: sessions.resumeWith,
+    maxParallel: AT_ONCE,
+    now: platform.now,
+    limitCheckIntervalMs: limits.limitCheckIntervalMs,
+    ask: (run, steps) => askClaude(asking, run, steps),
+    endLeft: (id, process) => endCommand({ id, process, isSandboxed: false }, graceMs),
+    untilStored: (work) => retryUntilStored(storing, work, { sync: 'now' }),
+  });
+  life.onStop('side runs', async () => {
+    stopping.abort();
+    await sideRuns.shutDown();
+  });
+  return sideRuns;
+}
+
+interface NotifyPeopleDeps {
+  store: Store;
+  /** The user's environment. */
+  env: Readonly<Record<string, string>>;
+  /** Null: one machine has everything. */
+  machines: Pick<Machines, 'leads'> | null;
+}
+
+/** What tells people of requests, failures and finished stages outside of the page. */
+async function notifyPeople(context: StartContext, { store, env, machines }: NotifyPeopleDeps) {
+  const { config, log, platform, limits, life } = context;
+  const presence = createPresence(platform);
+  const keys = await loadPushKeys(store);
+  await forgetLoggedOut(store);
+  const sender = createPushSender({ keys });
+  const caller = createCaller({ runCommand: await outgoingCommands(context, env) });
+  const { publicUrl } = config;
+  const text = { announced: notificationOf, settled: settledNotificationOf };
+  const channels = [
+    createPushChannel({ store, platform, presence, sender }),
+    createWebhookChannel({ store, platform, caller, text, publicUrl }),
+  ];
+  const pushDevices = createPushDevices({ store, platform, sender, publicKey: keys.publicKey });
+  life.onStop('push devices', pushDevices.stop);
+  const deliverer = startDeliverer({ store, platform, log, channels, leads: machines?.leads });
+  life.onStop('deliverer', deliverer.stop);
+  const webhooks = createWebhooks({ store, platform, caller, publicUrl, onQueued: deliverer.schedule });
+  life.onStop('webhooks', webhooks.stop);
+  const announcer = startAnnouncer({
+    store,
+    log,
+    channels,
+    onQueued: deliverer.schedule,
+    lagMs: limits.announceLagMs,
+  });
+  life.onStop('announcer', announcer.stop);
+  return { presence, pushDevices, webhooks };
+}
+
+/** Runs the commands that calls to the outside may be, once those of an earlier run have ended. */
+async function outgoingCommands({ config, limits, log }: StartContext, env: Readonly<Record<string, string>>) {
+  const { dataDir } = config;
+  const graceMs = limits.graces.signalMs;
+  const endLeft = (id: string) => endCommand({ id, process: null, isSandboxed: false }, graceMs);
+  await endOutgoingLeft({ commands: commandsFolder(dataDir), endLeft }).catch((error: unknown) =>
+    log.error({ err: error }, 'commands of an earlier run may still run'),
+  );
+  return createOutgoingCommands({
+    env,
+    home: env.HOME ?? dataDir,
+    endLeft,
+    start: (job) => runWithInput({ dataDir, graceMs }, job),
+  });
 }

@@ -5,8 +5,8 @@ import { postgresLack } from '../../../../test-support/postgres.ts';
 import { createGitLab } from '../../test/support/repository.ts';
 import { machineId, machineReport } from '../../test/support/test-machines.ts';
 import { openTestStore, sampleProject, silent, stageId } from '../../test/support/test-store.ts';
-import { createWorktrees } from '../worktrees/worktrees.ts';
-import { findUnrecorded } from './find-unrecorded.ts';
+import { createWorktrees } from '../core/worktrees/worktrees.ts';
+import { findUnrecorded } from './orphaned-worktrees.ts';
 
 it.skipIf(postgresLack !== '')(
   `what a start had made is found out at a later start if git does not work at the first one${postgresLack && ` (${postgresLack})`}`,

@@ -1,29 +1,31 @@
 import { createHash } from 'node:crypto';
 import { hostname, loadavg, totalmem } from 'node:os';
-import type { MachineId } from '@callboard/contract';
-import type { Logins } from '../auth/logins.ts';
+import { join, sep } from 'node:path';
+import type { MachineId, Project, Stage } from '@callboard/contract';
+import type { Logins } from '../core/commands/logins.ts';
+import type { Claims } from '../core/launch/begin-launch.ts';
+import { createLease, type Lease, startCutOff } from '../features/machines/lease.ts';
+import {
+  createMachineStores,
+  followEpochs,
+  followLocations,
+  followOwnership,
+  type Locations,
+} from '../features/machines/machine-stores.ts';
+import { type Machines, startMachines } from '../features/machines/machines.ts';
+import { createRelay, type Relay } from '../features/machines/relay.ts';
 import type { GatewayPeers } from '../gateway/gateway.ts';
-import { createPeerServer } from '../gateway/peer-door.ts';
-import { createPeerLinks, type PeerLinksDeps } from '../gateway/peer-links.ts';
+import { createPeerLinks, createPeerServer, type PeerLinksDeps } from '../gateway/peers.ts';
 import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
 import { Rejection } from '../lib/errors.ts';
-import { startCutOff } from '../machines/cut-off.ts';
-import { followEpochs } from '../machines/follow-epochs.ts';
-import { identityOf } from '../machines/identity.ts';
-import { createLease, type Lease } from '../machines/lease.ts';
-import { createMachineStores } from '../machines/machine-stores.ts';
-import { type Machines, startMachines } from '../machines/machines.ts';
-import { followOwnership } from '../machines/ownership.ts';
-import { followLocations, type Locations } from '../machines/places.ts';
-import { createRelay, type Relay } from '../machines/relay.ts';
-import type { Claims } from '../sessions/launch/begin-launch.ts';
-import type { MachineReport } from '../store/ports/machine-tables.ts';
-import type { Store } from '../store/store.ts';
+import { identityOf } from '../platform/data-dir.ts';
+import { pathExists } from '../platform/files.ts';
+import type { MachineReport } from '../store/ports/machine-port.ts';
+import type { LaunchRecord } from '../store/records.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { VERSION } from '../version.ts';
-import { adoptStore } from './adopt-store.ts';
-import { cutOffDeps } from './cut-off-parts.ts';
-import type { SharedStore } from './open-storage.ts';
-import type { StartContext } from './start-context.ts';
+import type { StartContext } from './context.ts';
+import { cutOffDeps, type SharedStore } from './open-storage.ts';
 
 /** What this machine reports of its work, once there is any. */
 export type Workload = Pick<MachineReport, 'claudeVersion' | 'sessions' | 'freeSlots'>;
@@ -157,4 +159,72 @@ function createClaims(here: MachineId, lease: Lease): Claims {
       return claimed;
     },
   };
+}
+
+interface AdoptDeps {
+  store: Store;
+  places: Locations;
+  here: MachineId;
+  dataDir: string;
+}
+
+/**
+ * Takes what this machine had before it shared its store: a store that was moved here from a file names no machines. Projects
+ * without any place whose repository is here get one, and started stages whose newest launch was here become its own, with their
+ * projects. Another machine may have the same data directory, and start first: it has neither the folder of a launch that may still
+ * run nor the worktree of one that has ended.
+ */
+async function adoptStore({ store, places, here, dataDir }: AdoptDeps): Promise<void> {
+  const projects = new Map((await store.read.projects.list()).map((project) => [project.id, project]));
+  const place = async (project: Project) => {
+    if (!(await pathExists(join(project.path, '.git')))) return;
+    await store.transact(async (tx) => {
+      await places.add(tx, project, null);
+      await tx.emit({ type: 'project-updated', data: { projectId: project.id, project } });
+    });
+  };
+  const placed = new Set((await store.read.projectLocations.list()).map(({ projectId }) => projectId));
+  for (const project of projects.values()) if (!placed.has(project.id)) await place(project);
+
+  const placedHere = new Set(
+    (await store.read.projectLocations.list()).flatMap(({ projectId, machineId }) =>
+      machineId === here ? projectId : [],
+    ),
+  );
+  const sessions = new Set((await store.read.sessions.list()).map(({ stageId }) => stageId));
+  for (const stage of await store.read.stages.list()) {
+    if (stage.machineId !== null || stage.lost !== null || !sessions.has(stage.id)) continue;
+    const newest = (await store.read.launches.listOf(stage.id)).at(-1);
+    if (!newest?.folder.startsWith(`${dataDir}${sep}`) || !(await wasHere(newest, stage))) continue;
+    await store.transact((tx) => take(tx, stage.id, here));
+    const project = projects.get(stage.projectId);
+    if (project === undefined || placedHere.has(project.id)) continue;
+    placedHere.add(project.id);
+    await place(project);
+  }
+}
+
+/** Whether what a launch has left is on this machine. The folder of one that has ended is removed. */
+async function wasHere({ state, folder }: LaunchRecord, { worktree }: Stage): Promise<boolean> {
+  if (state !== 'ended') return pathExists(folder);
+  return worktree === null || pathExists(worktree.path);
+}
+
+/** Names the remotes of repositories that got their place without one, so that other machines know them. */
+export async function nameRemotes({
+  store,
+  places,
+  remoteOf,
+}: Pick<AdoptDeps, 'store' | 'places'> & { remoteOf: (root: string) => Promise<string | null> }): Promise<void> {
+  for (const project of await store.read.projects.list()) {
+    if (places.remoteHere(project.id) !== null) continue;
+    const remote = await remoteOf(project.path).catch(() => null); // the next start asks again
+    if (remote !== null) await store.transact((tx) => places.add(tx, project, remote));
+  }
+}
+
+async function take(tx: Tx, id: Parameters<Tx['stages']['find']>[0], here: MachineId): Promise<void> {
+  const stage = await tx.stages.find(id);
+  if (stage === null || !(await tx.stages.claim(id, here))) return;
+  await tx.emit({ type: 'stage-updated', data: { stageId: id, stage: { ...stage, machineId: here } } });
 }

@@ -2,19 +2,18 @@ import type { MachineId } from '@callboard/contract';
 import { type DatabaseAddress, nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { AlreadyLocked, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
-import { createDataDir, dataDirLayout } from '../data-dir.ts';
-import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
-import type { Platform } from '../lib/edges.ts';
+import { endWithoutStore } from '../end-all-sessions.ts';
+import { type CutOffDeps, endIfCutOff } from '../features/machines/lease.ts';
+import { type DiskWatch, startDiskWatch } from '../features/storage/storage.ts';
 import { OperationalError } from '../lib/errors.ts';
-import { endIfCutOff } from '../machines/cut-off.ts';
-import type { SearchIndex } from '../store/ports/search-index.ts';
-import { openSqliteSearchIndex } from '../store/sqlite/search/sqlite-search-index.ts';
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
+import { createDataDir, dataDirLayout } from '../platform/data-dir.ts';
+import type { Platform } from '../platform/runtime.ts';
+import type { SearchIndex } from '../store/search/search-text.ts';
+import { openSqliteSearchIndex, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { storageErrorOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
-import { cutOffDeps } from './cut-off-parts.ts';
-import type { StartContext } from './start-context.ts';
+import type { StartContext } from './context.ts';
 
 /** A store that other machines use as well. */
 export interface SharedStore {
@@ -104,7 +103,7 @@ async function openShared(
   });
   life.onStop('store', store.close);
   await noteSharedStore(storeLocation, nameOfDatabase(address), platform.now());
-  const { openPostgresSearchIndex } = await import('../store/postgres/search/postgres-search-index.ts');
+  const { openPostgresSearchIndex } = await import('../store/postgres/postgres-store.ts');
   const searchIndex = openPostgresSearchIndex({
     address,
     historyFile,
@@ -150,4 +149,28 @@ async function requireWritable(store: Store, dataDir: string): Promise<void> {
       cause: error,
     });
   }
+}
+
+/** How long a session has to end after a signal. */
+const GRACE_MS = 5_000;
+
+/** What ends the sessions of this machine when it is cut off; null if nothing does. Needs `/proc`, by which processes are found. */
+export function cutOffDeps({ config, log }: Pick<StartContext, 'config' | 'log'>): CutOffDeps | null {
+  const { dataDir, endSessionsAfterMinutes } = config;
+  if (endSessionsAfterMinutes === null) return null;
+  if (process.platform !== 'linux') {
+    log.warn(
+      'CALLBOARD_END_SESSIONS_AFTER_MINUTES has no effect: without the database, sessions are found on Linux only',
+    );
+    return null;
+  }
+  return {
+    file: dataDirLayout(dataDir).renewal,
+    log,
+    afterMs: Math.round(endSessionsAfterMinutes * 60_000),
+    async end(reason) {
+      const options = { log: (line: string) => log.warn(line), graceMs: GRACE_MS, reason };
+      return (await endWithoutStore(dataDir, options)).failed;
+    },
+  };
 }

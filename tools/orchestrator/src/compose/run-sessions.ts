@@ -1,29 +1,42 @@
 import { realpath } from 'node:fs/promises';
 import type { SessionNowUpdate, StageId, TextDelta } from '@callboard/contract';
-import { saidAfter } from '../claude/conversations/conversation-history.ts';
-import { foreignClaude } from '../claude/conversations/open-conversations.ts';
+import { userEnvironment } from '@callboard/runtime/environment';
+import { createLiveNows, type LiveNows } from '../core/executor/live-now.ts';
+import { type LowPriorityWork, startLowPriorityWork } from '../core/executor/low-priority-work.ts';
+import { recountLeftovers } from '../core/launch/leftover-processes.ts';
+import { type ReAttaching, reAttachLaunches } from '../core/launch/re-attach-launches.ts';
+import { createDenyingRuleLookup, startBackgroundSync } from '../core/launch/session-watches.ts';
+import { createMisplacement, createSessions, type Sessions, type SessionsDeps } from '../core/launch/sessions.ts';
+import { createSurvivors, type Survivors } from '../core/launch/survivors.ts';
+import { createIsolationTrial } from '../core/shell/command-sandbox.ts';
+import {
+  createPorts,
+  createWorktreeCommands,
+  type Ports,
+  type WorktreeCommands,
+} from '../core/shell/worktree-commands.ts';
+import { type CleanUp, createCleanUp, createSetUp, type SetUp } from '../core/shell/worktree-setup.ts';
+import { followLines } from '../core/worktrees/file-changes.ts';
+import { createWorktrees, type Worktrees } from '../core/worktrees/worktrees.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
-import type { Signal } from '../lib/bell.ts';
-import { createSnapshotBeforeMessage } from '../rewinds/keep-before-message.ts';
-import { type LiveRules, startLiveRules } from '../rules/live-rules.ts';
-import { createMisplacement } from '../sessions/end-if-idle.ts';
-import { recountLeftovers } from '../sessions/launch/leftover-processes.ts';
-import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
-import { createSurvivors, type Survivors } from '../sessions/launch/survivors.ts';
-import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
-import { createSessions, type Sessions, type SessionsDeps } from '../sessions/sessions.ts';
-import { createTerminals, type Terminals } from '../sessions/terminals.ts';
-import { startBackgroundSync } from '../sessions/watch/background-sync.ts';
-import { createDenyingRuleLookup } from '../sessions/watch/denying-rule-lookup.ts';
-import { type LowPriorityWork, startLowPriorityWork } from '../sessions/watch/low-priority-work.ts';
-import { startSettingsWatch } from '../sessions/watch/settings-watch.ts';
+import { createCommentFollower } from '../features/comments/comments.ts';
+import { createDevServers, createEditors, type DevServers, type Editors } from '../features/dev-servers/dev-servers.ts';
+import { saidAfter } from '../features/import/conversation-list.ts';
+import { foreignClaude } from '../features/import/import.ts';
+import { createGitSettings, createRepositories } from '../features/projects/git-settings.ts';
+import { createStageSettings, type StageSettings } from '../features/projects/project-settings.ts';
+import { createSnapshotBeforeMessage } from '../features/rewind/find-moment.ts';
+import { type LiveRules, startLiveRules } from '../features/rules/rules.ts';
+import { createTerminals, type Terminals } from '../features/terminal/terminals.ts';
+import { startSettingsWatch } from '../features/trust/settings-watch.ts';
+import { createTrust, type Trust } from '../features/trust/trust.ts';
+import type { Signal } from '../lib/async.ts';
+import { environmentForSandbox } from '../platform/bubblewrap.ts';
+import { dataDirLayout } from '../platform/data-dir.ts';
 import type { Store } from '../store/store.ts';
-import type { Trust } from '../trust/trust.ts';
-import type { SetUp } from '../worktree-commands/set-up.ts';
-import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { StartContext } from './context.ts';
 import type { Membership } from './join-machines.ts';
-import type { StartContext } from './start-context.ts';
 
 export interface RunSessionsDeps {
   store: Store;
@@ -124,4 +137,86 @@ export async function runSessions(context: StartContext, deps: RunSessionsDeps):
     saidAfter: (conversationId, after) => saidAfter(claudeEnv, conversationId, after),
   });
   return { sessions, reAttaching, lowPriorityWork, liveNows, terminals, liveRules, survivors };
+}
+
+/** Repositories with their worktrees, and what a person trusts in them. */
+export async function openRepositories(
+  context: StartContext,
+  { all, own }: { all: Store; own: Store },
+  ownEnv: Readonly<Record<string, string | undefined>>,
+) {
+  const { log } = context;
+  const { dataDir } = context.config;
+  const env = userEnvironment(ownEnv);
+  const repositories = createRepositories({ store: all, dataDir, log });
+  const worktrees = createWorktrees({ dataDir, env, repositories });
+  const gitSettings = createGitSettings({ store: own, worktrees, repositories, log });
+  await gitSettings.checkAll(); // before anything else calls git: the settings that exist now were made by a person
+  const workspace = openWorkspace(context, { store: own, worktrees, env });
+  const { fileOf } = workspace.stageSettings;
+  const trust = createTrust({ store: own, worktrees, log, env, fileOf });
+  const claudeEnv = await environmentForSandbox(env, dataDirLayout(dataDir).programs, log);
+  const onDiff = createCommentFollower({ store: own, worktrees, followLines });
+  return { env, claudeEnv, worktrees, gitSettings, trust, onDiff, ...workspace };
+}
+
+export type Repositories = Awaited<ReturnType<typeof openRepositories>>;
+
+/** What projects say about their worktrees, and what they run there. */
+export interface Workspace {
+  stageSettings: StageSettings;
+  ports: Ports;
+  worktreeCommands: WorktreeCommands;
+  setUp: SetUp;
+  cleanUp: CleanUp;
+  devServers: DevServers;
+  editors: Editors;
+}
+
+/** Builds it, after which the commands of an orchestrator that was killed are ended. */
+function openWorkspace(
+  { config, log, platform, limits, life }: StartContext,
+  { store, worktrees, env }: { store: Store; worktrees: Worktrees; env: Record<string, string> },
+): Workspace {
+  const { dataDir } = config;
+  const { requireInPlace } = worktrees;
+  const stageSettings = createStageSettings({ store, worktrees });
+  const ports = createPorts({ store, dataDir });
+  const worktreeCommands = createWorktreeCommands({
+    store,
+    platform,
+    log,
+    dataDir,
+    env,
+    ports,
+    requireInPlace,
+    graceMs: limits.graces.signalMs,
+    isolation: createIsolationTrial(env),
+    cachesOf: async (stageId) => {
+      const { settings, fromFile, isAgreed } = await stageSettings.ofStage(stageId);
+      return isAgreed || !fromFile.includes('caches') ? settings.caches : [];
+    },
+  });
+  const settingsOf = stageSettings.requireUsable;
+  const setUp = createSetUp({
+    store,
+    log,
+    commands: worktreeCommands,
+    settingsOf,
+    settingsOfNew: stageSettings.ofNewStage,
+  });
+  const cleanUp = createCleanUp({ store, log, commands: worktreeCommands, ports, settingsOf });
+  const namesOf = async (stageId: StageId) => (await stageSettings.ofStage(stageId)).settings;
+  const devServers = createDevServers({ store, commands: worktreeCommands, settingsOf, namesOf });
+  life.onStop('clean-up', cleanUp.settled);
+  life.onStop('worktree commands', worktreeCommands.shutDown);
+  return {
+    stageSettings,
+    ports,
+    worktreeCommands,
+    setUp,
+    cleanUp,
+    devServers,
+    editors: createEditors({ store, requireInPlace, env }),
+  };
 }

@@ -1,6 +1,6 @@
 import type { ClaudeState } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { logClaudeUpdates } from './claude-news.ts';
+import { logClaudeUpdates } from './claude-watch.ts';
 
 const states = {
   unknown: { state: 'unknown', why: null, command: null },

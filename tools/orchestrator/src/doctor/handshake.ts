@@ -1,7 +1,6 @@
 import { messageOf } from '@callboard/runtime/errors';
-import { identifyBinary } from '../claude/program/claude-program.ts';
-import type { CompatibilityCheck } from './promises/claude-promise.ts';
-import { compatibilityChecks } from './promises.ts';
+import { identifyBinary } from '../core/claude/claude-program.ts';
+import { type CompatibilityCheck, compatibilityChecks } from './promises.ts';
 import type { HandshakeCheck, HandshakeReport } from './report.ts';
 import { createTestEnvironment, type TestEnvironment } from './test-environment.ts';
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { probeFileSystem } from './probe-file-system.ts';
+import { probeFileSystem } from './inspect.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

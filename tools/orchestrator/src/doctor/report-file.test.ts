@@ -2,8 +2,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { DoctorFile, type HandshakeReport } from './report.ts';
-import { readLastReports, saveReport } from './report-file.ts';
+import { DoctorFile, type HandshakeReport, readLastReports, saveReport } from './report.ts';
 
 const report = (version: string, why: string | null = null): HandshakeReport => ({
   version,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
-import type { checkSandbox } from '../claude/sandbox/sandbox-check.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { checkSandbox } from '../core/claude/sandbox.ts';
+import type { Logger } from '../platform/runtime.ts';
 
 export interface SandboxWatchDeps {
   log: Logger;

@@ -2,10 +2,9 @@ import { type CommandInput, type CommandType, commands } from '@callboard/contra
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
 import { silent } from '../../test/support/test-store.ts';
+import type { CommandContext, CommandHandlers } from '../core/commands/command-handler.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
-import { executeCommand, type Outcome } from './execute-command.ts';
-import { createExecutedCommands } from './executed-commands.ts';
+import { createExecutedCommands, executeCommand, type Outcome } from './execute-command.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -1,21 +1,22 @@
+import { createHash } from 'node:crypto';
 import {
   type CommandError,
   CommandFrame,
   type CommandType,
   commands,
+  type Idempotency,
   ProblemCode,
   type ReplyFrame,
   timeOf,
 } from '@callboard/contract';
 import { mark } from '@callboard/runtime/marks';
 import { z } from 'zod';
-import type { Authenticated, Logins } from '../auth/logins.ts';
+import type { CommandContext, CommandHandlers } from '../core/commands/command-handler.ts';
+import type { Authenticated, Logins } from '../core/commands/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Callers, Unverified } from '../sessions/callers.ts';
+import type { Logger } from '../platform/runtime.ts';
 import { storageErrorOf } from '../store/storage-failure.ts';
-import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
-import type { ExecutedCommands } from './executed-commands.ts';
+import type { Callers, Unverified } from './callers.ts';
 import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
 
 const UNNAMED = { name: 'someone' };
@@ -161,4 +162,67 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+const SAVED_MS = 10 * 60_000;
+const MAX = 2_000;
+
+/** A command that may be sent again because its reply was lost. */
+export interface RepeatableCommand extends Idempotency {
+  /** Whose key it is. */
+  sender: string;
+  /** All that it says. */
+  content: string;
+}
+
+interface Executed {
+  content: string;
+  at: number;
+  outcome: Promise<unknown>;
+}
+
+/** The commands that were executed lately, so that one that is sent again is executed once. In memory only: see `once`. */
+export interface ExecutedCommands<T> {
+  /**
+   * Executes a command, or returns the outcome of the same command that was executed, or is being executed.
+   * @param execute never rejects
+   * @throws Rejection `bad_request` if the key belongs to another command; `no_confirmation` if an earlier attempt may have been
+   *   executed before this process began, or is forgotten
+   */
+  once(command: RepeatableCommand, execute: () => Promise<T>): Promise<T>;
+}
+
+const UNKNOWN =
+  'Callboard was restarted before it replied, so it is not known whether this was done. Look at the state before you try again.';
+
+/** @param now a monotonic clock, in milliseconds */
+export function createExecutedCommands<T>(now: () => number = () => performance.now()): ExecutedCommands<T> {
+  const executed = new Map<string, Executed & { outcome: Promise<T> }>();
+  /** Every command since then is remembered. */
+  let since = now();
+
+  function forgetOld(): void {
+    for (const [key, { at }] of executed) {
+      if (executed.size <= MAX && now() - at <= SAVED_MS) break;
+      executed.delete(key);
+      since = Math.max(since, at);
+    }
+  }
+
+  return {
+    async once({ sender, key, content, unknownForMs }, execute) {
+      const name = `${sender}\0${key}`;
+      const sign = createHash('sha256').update(content).digest('hex');
+      const known = executed.get(name);
+      if (known !== undefined) {
+        if (known.content === sign) return known.outcome;
+        throw new Rejection('bad_request', 'This Idempotency-Key belongs to another request. Use a new one.');
+      }
+      if (unknownForMs !== null && unknownForMs >= now() - since) throw new Rejection('no_confirmation', UNKNOWN);
+      forgetOld();
+      const outcome = execute();
+      executed.set(name, { content: sign, at: now(), outcome });
+      return outcome;
+    },
+  };
 }

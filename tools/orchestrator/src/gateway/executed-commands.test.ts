@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createExecutedCommands, type RepeatableCommand } from './executed-commands.ts';
+import { createExecutedCommands, type RepeatableCommand } from './execute-command.ts';
 
 const KEY = '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e61';
 

@@ -6,8 +6,8 @@ import { boardView, StageId } from '@callboard/contract';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
+import type { CommandHandlers } from '../core/commands/command-handler.ts';
 import type { Tx } from '../store/store.ts';
-import type { CommandHandlers } from './commands/command-handler.ts';
 import { openGateway } from './gateway.ts';
 
 afterEach(() => void vi.restoreAllMocks());

@@ -17,9 +17,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { OperationalError } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type ExecutionDeps, executeCommand } from './execute-command.ts';
-import type { PeerServer } from './peer-door.ts';
-import { PEER_PATH, type PeerFrame } from './peer-frames.ts';
-import type { PeerLinks } from './peer-links.ts';
+import { PEER_PATH, type PeerFrame, type PeerLinks, type PeerServer } from './peers.ts';
 
 export interface GatewayDeps extends ExecutionDeps {
   store: Store;

@@ -5,8 +5,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { createDatabaseOn, postgresLack, startPostgres } from '../../../../test-support/postgres.ts';
 import { sampleProject, silent, stageId, tickingPlatform } from '../../test/support/test-store.ts';
+import type { CommandHandlers } from '../core/commands/command-handler.ts';
 import { openPostgresStore } from '../store/postgres/postgres-store.ts';
-import type { CommandHandlers } from './commands/command-handler.ts';
 import { openGateway } from './gateway.ts';
 
 const note = { type: 'transcript-appended' as const, data: { stageId: stageId('S1'), index: 1 } };

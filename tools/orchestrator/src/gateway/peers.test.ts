@@ -6,10 +6,9 @@ import { WebSocket } from 'ws';
 import { until } from '../../../../test-support/until.ts';
 import { machineId } from '../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
-import type { CommandHandlers } from './commands/command-handler.ts';
+import type { CommandHandlers } from '../core/commands/command-handler.ts';
 import { openGateway } from './gateway.ts';
-import { createPeerServer } from './peer-door.ts';
-import { createPeerLinks } from './peer-links.ts';
+import { createPeerLinks, createPeerServer } from './peers.ts';
 
 const SILENCE_MS = 1_000;
 const SECRET = 'a secret between two parts';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { forEachAtOnce } from './at-once.ts';
+import { forEachAtOnce } from './async.ts';
 
 it('processes all items, and never more than the limit at once', async () => {
   let working = 0;

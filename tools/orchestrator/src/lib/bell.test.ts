@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSignal } from './bell.ts';
+import { createSignal } from './async.ts';
 
 it('wakes every listener of a key, and no other', () => {
   const signal = createSignal<string>();

@@ -1,6 +1,6 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createYield, mapInSlices } from './breath.ts';
+import { createYield, mapInSlices } from './async.ts';
 
 it('continues in the same iteration of the loop while little time has passed', async () => {
   const yieldToEventLoop = createYield(() => 0);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createKeyedMutex } from './keyed-mutex.ts';
+import { createKeyedMutex } from './async.ts';
 
 it('runs work with one key in turn, even after a failure, and work with other keys at once', async () => {
   const exclusively = createKeyedMutex();

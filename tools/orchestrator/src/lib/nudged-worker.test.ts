@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCoalescingWorker } from './nudged-worker.ts';
+import { createCoalescingWorker } from './async.ts';
 
 const fail = (error: unknown) => {
   throw error;

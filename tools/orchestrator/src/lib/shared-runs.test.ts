@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shareRuns } from './shared-runs.ts';
+import { shareRuns } from './async.ts';
 
 it('gives all calls during a run the next one, so no result is older than its call', async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

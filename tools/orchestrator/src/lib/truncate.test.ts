@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MAX_RAW_LENGTH, truncate, truncateRaw, truncateStrings } from './truncate.ts';
+import { MAX_RAW_LENGTH, truncate, truncateRaw, truncateStrings } from './text.ts';
 
 it('returns short values unchanged', () => {
   expect(truncate('1234', 4)).toBe('1234');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compareVersions } from './versions.ts';
+import { compareVersions } from './text.ts';
 
 it.each([
   ['2.1.330', '2.1.340', -1],

@@ -17,7 +17,7 @@ import {
   stageId,
   type TestStore,
 } from '../../test/support/test-store.ts';
-import { AnnouncementRecord } from './announcement-records.ts';
+import { AnnouncementRecord } from './ports/event-port.ts';
 import { messageBody, type OutboxBody } from './records.ts';
 import type { Store } from './store.ts';
 

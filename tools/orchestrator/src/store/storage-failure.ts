@@ -1,6 +1,8 @@
 import { isDiskFull } from '@callboard/runtime/disk-errors';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { forEachAtOnce } from '../lib/async.ts';
 import { OperationalError } from '../lib/errors.ts';
+import type { Platform } from '../platform/runtime.ts';
 
 /** Result codes of SQLite that get a specific message. */
 const READ_ONLY = 8;
@@ -171,3 +173,29 @@ const isOfSqlite = (error: unknown): boolean =>
 /** Without the upper bytes, which distinguish kinds of the same error. */
 const resultCode = (error: unknown): number | null =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;
+
+/** Low, because each sync occupies one of the four threads that also read files. */
+const SYNCS_AT_ONCE = 2;
+
+/**
+ * Syncs files to the disk; missing ones are skipped, except for `needed`.
+ * @throws OperationalError `storage_failed`, after telling
+ */
+export async function syncFiles(
+  paths: readonly string[],
+  platform: Pick<Platform, 'syncFile'>,
+  onFailure: (storageError: StorageError) => void,
+  needed?: string,
+): Promise<void> {
+  try {
+    await forEachAtOnce(paths, SYNCS_AT_ONCE, async (path) => {
+      await platform.syncFile(path).catch((error: unknown) => {
+        if (path === needed || systemCode(error) !== 'ENOENT') throw error;
+      });
+    });
+  } catch (error) {
+    const storageError = storageErrorOfSync(error);
+    onFailure(storageError);
+    throw storageFailed(storageError, error);
+  }
+}

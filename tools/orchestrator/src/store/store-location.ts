@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
 import { OperationalError } from '../lib/errors.ts';
-import { pathExists } from '../lib/path-exists.ts';
+import { pathExists } from '../platform/files.ts';
 
 /** Says, in the data directory, that the store is a PostgreSQL database: what a file beside it holds is old. */
 const StoreLocation = z.object({

@@ -1,33 +1,61 @@
-import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
-import type { AnnouncementsTable, DeliveriesTable, PushTable, WebhooksTable } from './ports/announcement-tables.ts';
-import type { BudgetsTable, SpendingTable } from './ports/budget-tables.ts';
-import type { ChecksTable, PhaseRunsTable, SideRunsTable } from './ports/check-tables.ts';
-import type { PausesTable } from './ports/holds-table.ts';
-import type { LimitsTable } from './ports/limits-table.ts';
-import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  BoardEvent,
+  BoardParts,
+  LaunchId,
+  NewEvent,
+  Project,
+  ProjectId,
+  Stage,
+  StageId,
+} from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../platform/runtime.ts';
+import type {
+  AnnouncementsTable,
+  ClockTable,
+  DeliveriesTable,
+  EventsTable,
+  LoginsTable,
+  PushTable,
+  WebhooksTable,
+} from './ports/event-port.ts';
 import type {
   MachineCommandsTable,
   MachinesTable,
   OrphanedWorktreesTable,
   ProjectPlacesTable,
-} from './ports/machine-tables.ts';
-import type { NumbersTable } from './ports/numbers-table.ts';
-import type { PeopleTable } from './ports/people-table.ts';
-import type { AgreedTable, CapabilitiesTable, ProjectsTable } from './ports/project-tables.ts';
-import type { RequestsTable } from './ports/requests-table.ts';
-import type { CommentsTable, TurnMarksTable, ViewedTable } from './ports/review-tables.ts';
-import type { RulesTable } from './ports/rules-table.ts';
-import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
+} from './ports/machine-port.ts';
 import type {
+  LaunchesTable,
+  OutboxTable,
+  PeopleTable,
+  RequestsTable,
+  RulesTable,
+  SessionsTable,
+  TranscriptTable,
+} from './ports/session-port.ts';
+import type {
+  AgreedTable,
   AttachmentsTable,
+  CapabilitiesTable,
+  ChecksTable,
+  CommentsTable,
   DraftFilesTable,
   DraftsTable,
   MergeIntentsTable,
+  PhaseRunsTable,
+  PortRangesTable,
+  ProjectsTable,
+  SideRunsTable,
   StagesTable,
-} from './ports/stage-tables.ts';
-import type { PortRangesTable, WorktreeCommandsTable } from './ports/worktree-tables.ts';
+  TurnMarksTable,
+  ViewedTable,
+  WorktreeCommandsTable,
+} from './ports/stage-port.ts';
+import type { BudgetsTable, LimitsTable, NumbersTable, PausesTable, SpendingTable } from './ports/usage-port.ts';
 import type { OutboxRow } from './records.ts';
-import type { StorageError } from './storage-failure.ts';
+import { isStorageFailure, type StorageError } from './storage-failure.ts';
 
 /** The store's port, which the services use. The code below `sql` and `sqlite` implements it. */
 
@@ -168,4 +196,63 @@ export interface Store {
    * from then on, those of a shared store with `orchestrator_unreachable`.
    */
   close(): Promise<void>;
+}
+
+export const unknownStage = (id: StageId): Rejection => new Rejection('unknown_stage', `There is no stage ${id}.`);
+
+const unknownProject = (id: ProjectId): Rejection =>
+  new Rejection('unknown_project', `There is no project ${id}. Register its repository first.`);
+
+/** Returns the stage. @throws Rejection `unknown_stage` */
+export async function requireStage({ stages }: Pick<Tables, 'stages'>, id: StageId): Promise<Stage> {
+  const stage = await stages.find(id);
+  if (stage === null) throw unknownStage(id);
+  return stage;
+}
+
+/** Returns the project. @throws Rejection `unknown_project` */
+export async function requireProject({ projects }: Pick<Tables, 'projects'>, id: ProjectId): Promise<Project> {
+  const project = await projects.find(id);
+  if (project === null) throw unknownProject(id);
+  return project;
+}
+
+export interface RetryDeps {
+  store: Store;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 10_000;
+
+/**
+ * Runs the transaction until the store accepts it: for facts that only need to be recorded. Commits without a sync of its
+ * own unless `options` say otherwise, because output is in the spool too.
+ * @throws any error that is not a failure of the store, and the signal's reason
+ */
+export const retryUntilStored = <T>(
+  deps: RetryDeps,
+  work: (tx: Tx) => Promise<T>,
+  options: CommitOptions = { sync: 'later' },
+): Promise<T> => retryWhileStoreFails(deps, () => deps.store.transact(work, options));
+
+/**
+ * Repeats an attempt until the store does not fail it: for what must be read whenever the store answers again.
+ * @throws as `retryUntilStored`
+ */
+export async function retryWhileStoreFails<T>(
+  { log, signal }: Omit<RetryDeps, 'store'>,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+    signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error;
+      log.info({ err: error }, 'the store failed; retrying');
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
-import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/platform/process-table.ts';
 
 /** Creates a program called `claude` that is not the real one. */
 export async function fakeClaude(folder: string, script: string): Promise<string> {

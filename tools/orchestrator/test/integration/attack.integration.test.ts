@@ -6,7 +6,7 @@ import { execa } from 'execa';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { until } from '../../../../test-support/until.ts';
-import { canIsolate, isolated } from '../../src/isolation/isolate.ts';
+import { canIsolate, isolated } from '../../src/platform/bubblewrap.ts';
 import { ATTACK_FILES, attackCommand } from '../support/attack/aim.ts';
 import { markedBy, OUTCOMES, outcomesIn, type Scene, setScene, thatWere } from '../support/attack/scene.ts';
 import type { Outcome } from '../support/attack/targets.ts';

@@ -1,7 +1,7 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { itAll } from '../../../../test-support/it-all.ts';
-import { nodePlatform } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/platform/runtime.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const MB = 1_000_000;

@@ -1,7 +1,7 @@
 import { isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/platform/runtime.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess, untilIdle } from '../support/living-process.ts';

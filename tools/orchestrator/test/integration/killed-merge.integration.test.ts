@@ -6,7 +6,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { until } from '../../../../test-support/until.ts';
-import { pathExists } from '../../src/lib/path-exists.ts';
+import { pathExists } from '../../src/platform/files.ts';
 import { agreeToHook } from '../support/agreed-hook.ts';
 import { createKit } from '../support/kit.ts';
 

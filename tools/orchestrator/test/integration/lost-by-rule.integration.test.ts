@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { until } from '../../../../test-support/until.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { requireProject } from '../../src/store/require.ts';
+import { requireProject } from '../../src/store/store.ts';
 import { createCluster } from '../support/cluster.ts';
 import { startDatabaseProxy } from '../support/database-proxy.ts';
 import type { Kit } from '../support/kit.ts';

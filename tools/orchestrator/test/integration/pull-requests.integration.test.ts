@@ -6,7 +6,7 @@ import { git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
-import { pathExists } from '../../src/lib/path-exists.ts';
+import { pathExists } from '../../src/platform/files.ts';
 import { createKit, type KitOptions } from '../support/kit.ts';
 import { said } from '../support/review.ts';
 

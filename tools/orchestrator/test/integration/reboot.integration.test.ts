@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { identify } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/platform/process-table.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';
 

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/platform/process-table.ts';
 import { gitThat } from '../support/git-that-dies.ts';
 import { createKit, untilConfirmed } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';

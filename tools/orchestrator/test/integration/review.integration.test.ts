@@ -5,7 +5,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { until } from '../../../../test-support/until.ts';
-import { findCommandProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { findCommandProcesses } from '../../src/platform/process-table.ts';
 import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });

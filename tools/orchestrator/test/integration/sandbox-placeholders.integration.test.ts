@@ -6,7 +6,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { eventually, until } from '../../../../test-support/until.ts';
-import { canIsolate } from '../../src/isolation/isolate.ts';
+import { canIsolate } from '../../src/platform/bubblewrap.ts';
 import { createKit } from '../support/kit.ts';
 
 const hasSocat = await promisify(execFile)('socat', ['-V']).then(

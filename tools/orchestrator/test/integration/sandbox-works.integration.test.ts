@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
 import { until } from '../../../../test-support/until.ts';
-import { canIsolate } from '../../src/isolation/isolate.ts';
+import { canIsolate } from '../../src/platform/bubblewrap.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 import { write } from '../support/settings-files.ts';

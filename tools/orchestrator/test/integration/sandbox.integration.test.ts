@@ -5,7 +5,7 @@ import { prompt } from '@callboard/scripted-model';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
-import { checkSandbox } from '../../src/claude/sandbox/sandbox-check.ts';
+import { checkSandbox } from '../../src/core/claude/sandbox.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
 

@@ -1,6 +1,6 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { readRow } from '../../src/claude/processes/process-table.ts';
+import { readRow } from '../../src/platform/process-table.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
 

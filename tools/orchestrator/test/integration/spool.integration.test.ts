@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
+import { launchFiles } from '../../src/core/claude/claude-process.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 

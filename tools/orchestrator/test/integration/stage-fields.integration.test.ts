@@ -4,7 +4,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { commitAll, git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
-import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/platform/process-table.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const SAID = prompt({ steps: [{ text: 'Done.' }] });

@@ -1,7 +1,7 @@
 import { CONTINUE_MESSAGE } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { nodePlatform } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/platform/runtime.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const HOUR = 3_600_000;

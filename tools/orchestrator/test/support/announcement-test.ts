@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { startAnnouncer } from '../../src/announcements/announcer.ts';
-import type { Channel, Message, Outcome } from '../../src/announcements/channel.ts';
-import { startDeliverer } from '../../src/announcements/deliverer.ts';
+import type { Channel, Message, Outcome } from '../../src/core/session/notification-channel.ts';
+import { startAnnouncer, startDeliverer } from '../../src/features/notifications/notifications.ts';
 import { setClocks } from './set-clocks.ts';
 import { busyTestSession } from './test-session.ts';
 import { openTestStore, silent } from './test-store.ts';

@@ -1,5 +1,5 @@
 import { RequestId, type SendMessageReply, type ToolInput } from '@callboard/contract';
-import { createDenialRetries } from '../../src/rules/denial-retries.ts';
+import { createDenialRetries } from '../../src/features/rules/denial-retries.ts';
 import { busyTestSession, type Reported } from './test-session.ts';
 import { openTestStore, silent, type TestStore } from './test-store.ts';
 

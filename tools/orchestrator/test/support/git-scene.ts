@@ -1,8 +1,8 @@
 import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitSettingItem, Project, Worktree } from '@callboard/contract';
-import { trustOnFirstUse } from '../../src/worktrees/git/known-repositories.ts';
-import { createWorktrees, type Worktrees } from '../../src/worktrees/worktrees.ts';
+import { createWorktrees, type Worktrees } from '../../src/core/worktrees/worktrees.ts';
+import { trustOnFirstUse } from '../../src/platform/git/locate-checkout.ts';
 import { createGitLab, type GitLab } from './repository.ts';
 import { sampleProject, stageId } from './test-store.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { until } from '../../../../test-support/until.ts';
-import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
-import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
+import { launchFiles } from '../../src/core/claude/claude-process.ts';
+import { findMarkedProcesses } from '../../src/platform/process-table.ts';
 import type { Kit } from './kit.ts';
 
 /**

@@ -7,8 +7,8 @@ import { identify } from '@callboard/runtime/process-identity';
 import { onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
-import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
-import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
+import { findMarkedProcesses } from '../../src/platform/process-table.ts';
+import { nodePlatform, type Platform } from '../../src/platform/runtime.ts';
 import type { Kit } from './kit.ts';
 
 /** Returns how many bytes of a spool are left, given its content and its synced length in bytes. */

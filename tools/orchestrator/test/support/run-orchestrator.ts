@@ -7,9 +7,9 @@ import { pino } from 'pino';
 import { COMPILE_CACHE } from '../../../../test-support/compile-cache.ts';
 import { waitFor } from '../../../../test-support/until.ts';
 import { isFresh } from '../../../cli/bin/sources.js';
-import type { TimeLimits } from '../../src/compose/start-context.ts';
+import type { TimeLimits } from '../../src/compose/context.ts';
 import { startOrchestrator } from '../../src/compose.ts';
-import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/platform/runtime.ts';
 
 /** The process starts from its sources and loads all of them, on a busy machine at the same time as others. */
 const START_MS = 60_000;

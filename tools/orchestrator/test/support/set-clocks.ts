@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { nodePlatform, type Platform } from '../../src/lib/edges.ts';
+import { nodePlatform, type Platform } from '../../src/platform/runtime.ts';
 
 /** Clocks that a test sets: the time of day may jump, the monotonic clock only goes forward. */
 export function setClocks(start = Date.parse('2026-01-02T03:04:05.000Z')) {

@@ -1,8 +1,7 @@
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { pino } from 'pino';
-import { nodePlatform } from '../../src/lib/edges.ts';
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { openPostgresSearchIndex } from '../../src/store/postgres/search/postgres-search-index.ts';
+import { nodePlatform } from '../../src/platform/runtime.ts';
+import { openPostgresSearchIndex, openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 
 /** A machine that searches for the word given until it is killed. Prints how many entries were indexed at each search. */
 const address = parseDatabaseUrl(process.env.CALLBOARD_DATABASE_URL ?? '');

@@ -1,7 +1,7 @@
 import { StageId } from '@callboard/contract';
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { pino } from 'pino';
-import { nodePlatform } from '../../src/lib/edges.ts';
+import { nodePlatform } from '../../src/platform/runtime.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 
 /** Counts up in the titles of two stages, in one transaction each time, until it is killed. Prints each number that is stored. */

@@ -1,6 +1,6 @@
 import { type Decision, RequestId } from '@callboard/contract';
-import { openChange, saveChange } from '../../src/domain/change-session.ts';
-import { decideRequest, type Verdict } from '../../src/domain/requests.ts';
+import { openChange, saveChange } from '../../src/core/session/change-session.ts';
+import { decideRequest, type Verdict } from '../../src/core/session/requests.ts';
 import type { Reported, TestSession } from './test-session.ts';
 
 export const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };

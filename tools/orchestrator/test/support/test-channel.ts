@@ -1,5 +1,5 @@
-import type { Channel } from '../../src/claude/launch/channel.ts';
-import type { SpoolLine } from '../../src/claude/wire/line-reader.ts';
+import type { Channel } from '../../src/core/claude/channel.ts';
+import type { SpoolLine } from '../../src/core/claude/frames.ts';
 
 /** A channel whose output the test controls. */
 export function createTestChannel() {

@@ -2,9 +2,8 @@ import { column, type StageId, WorktreeCommand } from '@callboard/contract';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
-import { type Checks, startChecks } from '../../src/checks/checks.ts';
-import type { CheckCommands } from '../../src/checks/run-check.ts';
-import { createSignal } from '../../src/lib/bell.ts';
+import { type CheckCommands, type Checks, startChecks } from '../../src/features/checks/checks.ts';
+import { createSignal } from '../../src/lib/async.ts';
 import { begun, busyTestSession, read, type TestSession, turnEnded } from './test-session.ts';
 
 type Ended = WorktreeCommand;

@@ -1,12 +1,14 @@
 import { MachineId } from '@callboard/contract';
 import { onTestFinished } from 'vitest';
-import type { Platform } from '../../src/lib/edges.ts';
-import { followEpochs } from '../../src/machines/follow-epochs.ts';
-import { createMachineStores } from '../../src/machines/machine-stores.ts';
-import { startMachines } from '../../src/machines/machines.ts';
-import { followOwnership } from '../../src/machines/ownership.ts';
-import { followLocations } from '../../src/machines/places.ts';
-import type { MachineReport } from '../../src/store/ports/machine-tables.ts';
+import {
+  createMachineStores,
+  followEpochs,
+  followLocations,
+  followOwnership,
+} from '../../src/features/machines/machine-stores.ts';
+import { startMachines } from '../../src/features/machines/machines.ts';
+import type { Platform } from '../../src/platform/runtime.ts';
+import type { MachineReport } from '../../src/store/ports/machine-port.ts';
 import type { Store } from '../../src/store/store.ts';
 import { silent } from './test-store.ts';
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { Channel } from '../../src/claude/launch/channel.ts';
+import type { Channel } from '../../src/core/claude/channel.ts';
+import { createOutboxWriter } from '../../src/core/executor/outbox-writer.ts';
 import { OperationalError } from '../../src/lib/errors.ts';
-import { createOutboxWriter } from '../../src/sessions/executor/outbox-writer.ts';
 import type { OutboxBody, OutboxRow } from '../../src/store/records.ts';
 import { busyTestSession, type TestSession } from './test-session.ts';
 

@@ -1,6 +1,6 @@
 import type { Attachment } from '@callboard/contract';
-import { createSignal } from '../../src/lib/bell.ts';
-import { createMessageQueue, type MessageQueue, type MessageQueueDeps } from '../../src/messages/message-queue.ts';
+import { createMessageQueue, type MessageQueue, type MessageQueueDeps } from '../../src/features/messages/messages.ts';
+import { createSignal } from '../../src/lib/async.ts';
 import type { TestSession } from './test-session.ts';
 
 /** The message queue on a test session's store; only the given parts resume or interrupt anything. */

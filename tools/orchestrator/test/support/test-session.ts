@@ -6,14 +6,14 @@ import type {
   StageId,
   TranscriptEntry,
 } from '@callboard/contract';
-import type { Ask, LastingEvent } from '../../src/agent/agent-event.ts';
-import { applyEvent } from '../../src/domain/apply-agent-event.ts';
-import { openChange, saveChange } from '../../src/domain/change-session.ts';
-import { endLaunch, type LaunchEnd } from '../../src/domain/end-launch.ts';
-import type { EventContext } from '../../src/domain/event-context.ts';
-import { queuedMessage } from '../../src/domain/message-delivery.ts';
-import type { Platform } from '../../src/lib/edges.ts';
-import { beginLaunch } from '../../src/sessions/launch/begin-launch.ts';
+import type { Ask, LastingEvent } from '../../src/core/agent-event.ts';
+import { beginLaunch } from '../../src/core/launch/begin-launch.ts';
+import { applyEvent } from '../../src/core/session/apply-agent-event.ts';
+import { openChange, saveChange } from '../../src/core/session/change-session.ts';
+import { endLaunch, type LaunchEnd } from '../../src/core/session/end-launch.ts';
+import { queuedMessage } from '../../src/core/session/message-delivery.ts';
+import type { EventContext } from '../../src/core/session/session-change.ts';
+import type { Platform } from '../../src/platform/runtime.ts';
 import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore, type TestStore } from './test-store.ts';

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { lastMarker } from '../last-marker.ts';
+import { lastMarker } from '../marker.ts';
 import type { Script, Step } from '../script.ts';
 
 /** The lines of a conversation's file, in the order in which they happened. Messages have the format of the CLI's own files. */

@@ -1,6 +1,6 @@
 import type { Conversation } from './conversation.ts';
-import type { PermissionRequests } from './permission-requests.ts';
 import type { Printer } from './printer.ts';
+import type { PermissionRequests } from './tools.ts';
 
 export interface Message {
   uuid: string;

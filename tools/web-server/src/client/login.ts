@@ -3,8 +3,7 @@ import './lib/zod-setup.ts';
 import { type LoginBody, Problem } from '@callboard/contract';
 import { routes, serviceRoutes } from '@callboard/contract/client';
 import type { z } from 'zod';
-import { pageFetch } from './lib/page-fetch.ts';
-import { makeKey, takeNewKey } from './lib/page-key.ts';
+import { makeKey, pageFetch, takeNewKey } from './lib/page-fetch.ts';
 
 const NEXT = 'Get a new link: press l in Callboard’s terminal, or run npx callboard link.';
 const AGAIN = 'Then open the link once more: it has not been used.';

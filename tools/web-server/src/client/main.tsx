@@ -8,8 +8,8 @@ import './app/base.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
-import { createQueryClient } from './app/query-client.ts';
-import { startClock } from './lib/use-now.ts';
+import { createQueryClient } from './data/queries.ts';
+import { startClock } from './lib/hooks.ts';
 import { startStream } from './stream/start-stream.ts';
 
 const cache = createQueryClient();

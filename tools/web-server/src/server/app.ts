@@ -1,29 +1,28 @@
-import type { CertificatePair } from '@callboard/runtime/certificate';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { type CertificatePair, readCertificate } from '@callboard/runtime/certificate';
+import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { Exposure } from '@callboard/runtime/supervision';
 import fastifyCookie from '@fastify/cookie';
 import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
-import { createAuthenticator } from './auth/authenticator.ts';
-import { sessionCookie } from './auth/cookie.ts';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
+import { createAuthenticator, createPageTokens, sessionCookie } from './auth/authenticator.ts';
 import { loginRoutes } from './auth/login-routes.ts';
-import { createOriginCheck } from './auth/origin-check.ts';
-import { createPageTokens } from './auth/page-tokens.ts';
 import { createGuessLimit, createRequestLimit } from './auth/rate-limits.ts';
-import { sendKillSwitch } from './auth/worker-kill-switch.ts';
-import type { EventHub } from './events/event-hub.ts';
-import { limitHalfOpen } from './half-open.ts';
-import { answerUnreadable, sendProblem } from './http-error.ts';
+import { createVisits, type Visits, withOwnWarning } from './auth/visits.ts';
+import { answerUnreadable, Rejection, sendProblem } from './errors.ts';
+import { createEventHub, type EventHub } from './events/event-hub.ts';
+import { type HttpsLimits, type HttpsServers, httpsServers, watchCertificate } from './https.ts';
 import { openApi } from './openapi/document.ts';
-import type { OrchestratorClient } from './orchestrator/client.ts';
-import { type HttpsLimits, type HttpsServers, httpsServers } from './reach/https-server.ts';
-import { createVisits } from './reach/visits.ts';
+import { createOrchestratorClient, type OrchestratorClient } from './orchestrator/client.ts';
 import { apiRoutes } from './routes/api.ts';
-import { healthRoutes } from './routes/health.ts';
-import { metricsRoute } from './routes/metrics.ts';
-import { maySayHttpsOnly, securityHeaders } from './security-headers.ts';
-import { serveClient } from './static.ts';
+import { healthRoutes, metricsRoute } from './routes/health.ts';
+import { maySayHttpsOnly, securityHeaders, sendKillSwitch, serveClient } from './static.ts';
 
 export interface AppSettings {
   /** The address to bind to, and the port; another port may be taken instead. */
@@ -149,7 +148,177 @@ function acceptJsonAlone(app: FastifyInstance): void {
 }
 
 /** Returns the port that the server listens on; null before that. */
-export function listeningPort(app: FastifyInstance): number | null {
+function listeningPort(app: FastifyInstance): number | null {
   const address = app.server.address();
   return address !== null && typeof address === 'object' ? address.port : null;
 }
+
+/** Throws `wrong_origin` for a request that comes neither from a page of Callboard nor from a program. */
+export type OriginCheck = (request: {
+  raw: IncomingMessage;
+  /** Of the matched route, however the request wrote its path. */
+  routeOptions: { url?: string | undefined };
+}) => void;
+
+const FOREIGN_SITES = new Set(['cross-site', 'same-site']);
+
+/**
+ * Refuses requests with a foreign host name (DNS rebinding) and requests from foreign pages. A page on another port of this
+ * machine is foreign too, although browsers call it "same-site" and send it our cookie.
+ */
+function createOriginCheck(visits: Visits): OriginCheck {
+  return ({ raw, routeOptions: { url = '' } }) => {
+    const visit = visits.of(raw);
+    const { origin, 'sec-fetch-site': site } = raw.headers;
+    if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).origin === visit.origin)) {
+      throw new Rejection('wrong_origin', `A page from ${origin} may not use this Callboard.`);
+    }
+    // Another site may link to a page, or show a login link.
+    if (url.startsWith('/api/') && typeof site === 'string' && FOREIGN_SITES.has(site)) {
+      throw new Rejection('wrong_origin', 'A page from another site may not use this Callboard.');
+    }
+  };
+}
+
+/** Whether a request has a body. */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+/**
+ * Keeps at most `max` connections without a complete request: nothing sent yet, half a head, half a body, or idle after a
+ * response. Beyond that it closes the one that has waited longest. So nobody can use up all file descriptors by opening
+ * connections, or keep others out.
+ */
+function limitHalfOpen(server: Server, max: number): void {
+  /** In the order in which they began to wait. By remote end, since HTTPS has two sockets for a connection. */
+  const waiting = new Map<string, Socket>();
+  const ends = new WeakMap<Socket, string>();
+  const endOf = (socket: Socket): string => ends.get(socket) ?? '';
+
+  function wait(socket: Socket): void {
+    if (socket.destroyed) return;
+    waiting.delete(endOf(socket));
+    waiting.set(endOf(socket), socket);
+    const [oldest] = waiting;
+    if (waiting.size <= max || oldest === undefined) return;
+    waiting.delete(oldest[0]);
+    oldest[1].destroy();
+  }
+
+  function begin(socket: Socket): void {
+    const end = `${socket.remoteAddress} ${socket.remotePort}`;
+    ends.set(socket, end);
+    socket.once('close', () => waiting.get(end) === socket && waiting.delete(end));
+    wait(socket);
+  }
+
+  server.on('connection', begin);
+  server.on('secureConnection', begin); // after the handshake
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    if (hasBody(request)) request.once('end', () => response.writableFinished || waiting.delete(endOf(socket)));
+    else waiting.delete(endOf(socket));
+    response.once('close', () => wait(socket));
+  });
+}
+
+/** Where the web server listens, and its orchestrator, which may still be starting. */
+export interface WebServerLocation {
+  host: string;
+  port: number;
+  exposure: Exposure;
+  orchestrator: { url: string | Promise<string>; secret: string };
+}
+
+export interface WebServer {
+  /** The actual port. */
+  port: number;
+  /** Resolves when commands can be sent to the orchestrator. Rejects when the signal aborts. */
+  whenReached: (signal: AbortSignal) => Promise<void>;
+  /** Closes the event streams, then the requests, then the connection to the orchestrator. Never rejects. */
+  stop: () => Promise<void>;
+}
+
+/** Settings that tests change. */
+export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port' | 'exposure'> {
+  /** Of the event streams. */
+  heartbeatMs: number;
+  loginCheckMs: number;
+  maxUnreadBytes: number;
+  /** Of the connection to the orchestrator. */
+  pingMs: number;
+  maxBackoffMs: number;
+  /** How often the files of the certificate are read. */
+  certificateMs: number;
+  /** Called with what a person in front of the terminal should know. */
+  onNotice: (text: string) => void;
+}
+
+const defaults: WebServerSettings = {
+  version: packageJson.version,
+  clientDir: join(import.meta.dirname, '../../dist/client'),
+  requestsPerSecond: 100,
+  streamsPerLogin: 50,
+  maxHalfOpen: 500,
+  headersTimeoutMs: 20_000,
+  heartbeatMs: 2_000, // a client notices within two of them that its connection is dead
+  loginCheckMs: 15_000,
+  maxUnreadBytes: 4 * 1024 * 1024,
+  pingMs: 15_000, // finds a process that hangs, not one that is slow; the end of a process is noticed at once
+  maxBackoffMs: 1_000,
+  certificateMs: 10_000,
+  onNotice: () => undefined,
+};
+
+/**
+ * Starts the web server. Resolves once it listens, whether or not the orchestrator can be reached yet. On failure it stops
+ * everything already started and rejects with the system's error (`EADDRINUSE`, for example), or with CertificateError.
+ */
+export async function startWebServer(
+  config: WebServerLocation,
+  log: FastifyBaseLogger,
+  overrides: Partial<WebServerSettings> = {},
+): Promise<WebServer> {
+  const { heartbeatMs, loginCheckMs, maxUnreadBytes, pingMs, maxBackoffMs, certificateMs, onNotice, ...settings } = {
+    ...defaults,
+    ...overrides,
+  };
+  const { host, port, orchestrator, exposure } = config;
+  const life = createLifecycle(log);
+  try {
+    const certificate = exposure.tls && (await readCertificate(exposure.tls));
+    const inner = createOrchestratorClient({ ...orchestrator, log, heartbeatMs: pingMs, maxBackoffMs });
+    life.onStop('orchestrator client', () => inner.close());
+    const { client, warn } = withOwnWarning(inner);
+    const hub = createEventHub({ client, log, heartbeatMs, loginCheckMs, maxUnreadBytes });
+    life.onStop('event hub', () => hub.close());
+    const { app, setCertificate } = await buildApp({
+      client,
+      hub,
+      log,
+      certificate,
+      settings: { ...settings, host, port, exposure },
+    });
+    life.onStop('http', () => app.close());
+    await app.listen({ host, port });
+    if (exposure.tls !== null && certificate !== null) {
+      const onError = (text: string | null) => {
+        warn(text);
+        onNotice(text ?? 'The certificate can be used again.');
+      };
+      const parts = { files: exposure.tls, loaded: certificate, checkMs: certificateMs, onError };
+      life.onStop('certificate', watchCertificate({ ...parts, onChange: setCertificate }));
+    }
+    return { port: listeningPort(app) ?? port, whenReached: client.whenReady, stop: life.stop };
+  } catch (error) {
+    await life.stop();
+    throw error;
+  }
+}
+
+/** The loggable parts of a request. The path comes without its query, which may hold a login code. */
+const request = ({ method, url }: { method?: string; url?: string }) => ({ method, path: url?.split('?', 1)[0] });
+
+/** Creates the web server's log. It names requests but never shows headers, queries or bodies: they hold secrets. */
+export const createLog = ({ level }: { level: string }, destination: DestinationStream): Logger =>
+  pino({ name: 'web-server', level, serializers: { req: request } }, destination);

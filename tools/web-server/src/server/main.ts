@@ -6,8 +6,7 @@ import { systemCode } from '@callboard/runtime/errors';
 import { runSupervised } from '@callboard/runtime/supervised-server';
 import { type StartFailure, WebServerConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
-import { createLog } from './log.ts';
-import { startWebServer } from './start.ts';
+import { createLog, startWebServer } from './app.ts';
 
 /** How long to wait for the orchestrator before reporting ready; it is usually up by then. */
 const ORCHESTRATOR_MS = 10_000;

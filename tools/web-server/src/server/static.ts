@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { join, sep } from 'node:path';
+import { WORKER_PATH } from '@callboard/contract';
+import type { Exposure } from '@callboard/runtime/supervision';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { HelmetOptions } from 'helmet';
+import helmet from 'helmet';
 import { z } from 'zod';
-import { Rejection } from './errors.ts';
-import { sendProblem } from './http-error.ts';
+import { Rejection, sendProblem } from './errors.ts';
 import { problemsAs } from './openapi/responses.ts';
 
 const NOT_BUILT = 'The client is not built; run npm install (or npm run build).\n';
@@ -66,4 +71,73 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
 function isPage({ method, headers }: FastifyRequest, path: string): boolean {
   if (method !== 'GET' || path.startsWith('/assets/')) return false;
   return path === '/' || headers.accept?.includes('text/html') === true;
+}
+
+/**
+ * Pages load everything from this server, and no page may frame them. Mantine sets style attributes and a style tag, hence
+ * the inline styles.
+ */
+const options = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'", "'unsafe-inline'"],
+      imgSrc: ["'self'", 'data:', 'blob:'],
+      connectSrc: ["'self'"],
+      objectSrc: ["'none'"],
+      frameAncestors: ["'none'"],
+      baseUri: ["'none'"],
+      formAction: ["'self'"],
+    },
+  },
+  xFrameOptions: { action: 'deny' },
+  // Under "no-referrer" browsers hide the origin of our own forms as well.
+  referrerPolicy: { policy: 'same-origin' },
+} satisfies HelmetOptions;
+
+const HALF_A_YEAR = 180 * 24 * 3_600;
+
+/**
+ * Whether Callboard may tell browsers that this host speaks HTTPS alone. The header is about all ports of a host, so only
+ * where Callboard is that host's web site. A proxy speaks for itself.
+ */
+export const maySayHttpsOnly = ({ tls, publicUrl }: Exposure): boolean =>
+  tls !== null && publicUrl !== null && new URL(publicUrl).port === '';
+
+/**
+ * Returns the headers that Helmet sets on every response. They do not depend on the request, so one call is enough.
+ * @param httpsOnly whether they tell browsers to come back over HTTPS only
+ */
+export function securityHeaders(httpsOnly: boolean): OutgoingHttpHeaders {
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
+  helmet({
+    ...options,
+    strictTransportSecurity: httpsOnly && { maxAge: HALF_A_YEAR, includeSubDomains: false },
+  })(request, response, () => undefined);
+  return response.getHeaders();
+}
+
+/** A service worker that unregisters itself and reloads its pages from the server. */
+const KILL_SWITCH = `self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => {
+  const leave = async () => {
+    await self.registration.unregister();
+    for (const client of await self.clients.matchAll()) await client.navigate(client.url);
+  };
+  event.waitUntil(leave());
+});
+`;
+
+/**
+ * Callboard has one service worker. If a browser asks for an update of another one, a program that used this port before left
+ * it behind, and it would keep answering for Callboard: it gets a kill switch, whatever its path.
+ * @returns whether the request was answered
+ */
+export function sendKillSwitch({ headers, url }: FastifyRequest, reply: FastifyReply): boolean {
+  if (headers['service-worker'] !== 'script' || url === WORKER_PATH) return false;
+  reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-store').send(KILL_SWITCH);
+  return true;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createArming } from './arming.ts';
+import { createArming } from './watch-keys.ts';
 
 function setUp() {
   let now = 0;

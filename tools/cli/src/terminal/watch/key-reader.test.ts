@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createKeyReader } from './key-reader.ts';
+import { createKeyReader } from './watch.ts';
 
 function read(...chunks: string[]) {
   const seen: string[] = [];

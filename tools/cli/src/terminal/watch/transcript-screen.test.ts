@@ -2,7 +2,7 @@ import { StageId, TranscriptEntry } from '@callboard/contract';
 import { AT } from '@callboard/contract/samples';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { styleOf } from '../style.ts';
+import { styleOf } from '../text.ts';
 import { createTranscriptScreen } from './transcript-screen.ts';
 
 function setUp(width = 40) {

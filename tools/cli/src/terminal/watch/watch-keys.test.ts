@@ -2,8 +2,7 @@ import { type PendingRequest, StageId } from '@callboard/contract';
 import { type Transport, TransportError } from '@callboard/contract/client';
 import { sampleDecision, sampleRequest } from '@callboard/contract/samples';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { keysFor } from './decide-by-key.ts';
-import { createWatchKeys } from './watch-keys.ts';
+import { createWatchKeys, keysFor } from './watch-keys.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,9 +1,8 @@
-import type { PendingRequest, StageId } from '@callboard/contract';
+import { fieldsOf, type PendingRequest, questionsOf, type StageId } from '@callboard/contract';
 import { type Transport, TransportError } from '@callboard/contract/client';
-import { visibleLine } from '../text.ts';
-import { type Arming, createArming } from './arming.ts';
-import { decideByKey, isDeciding, type KeyDeps } from './decide-by-key.ts';
-import { createLineEditor, type LineEditor } from './line-editor.ts';
+import { UsageError } from '../../errors.ts';
+import { allowing, answerOf, fieldValueOf, idsOf, needsAnswer, sendAnswer } from '../approvals.ts';
+import { cut, displayWidth, visibleLine } from '../text.ts';
 
 export interface WatchKeysDeps {
   readonly api: Transport;
@@ -200,4 +199,201 @@ function createLines({ columns, write, print }: WatchKeysDeps, arming: Arming) {
       return true;
     },
   };
+}
+
+/** How long a request must have been drawn, with no key pressed, before a key decides it. */
+const CHECK_INTERVAL_MS = 500;
+
+/**
+ * Whether a key may decide the request on the screen. Nothing is decided by a key that was pressed before the request had been drawn whole
+ * for half a second, that is a part of what was pasted, or while something else was printed below it.
+ */
+export interface Arming {
+  /** The request was drawn whole, at the end of the screen. */
+  drawn(): void;
+  /** Something was printed below it, or it is no longer open. */
+  covered(): void;
+  isShown(): boolean;
+  /** A key was pressed. Returns whether it may decide; one that came too early begins the half second again. */
+  press(isAlone: boolean): boolean;
+}
+
+/** @param now milliseconds on a monotonic clock */
+export function createArming(now: () => number): Arming {
+  let since: number | null = null;
+  return {
+    drawn: () => {
+      since = now();
+    },
+    covered: () => {
+      since = null;
+    },
+    isShown: () => since !== null,
+    press: (isAlone) => {
+      if (since === null) return false;
+      if (isAlone && now() - since >= CHECK_INTERVAL_MS) return true;
+      since = now();
+      return false;
+    },
+  };
+}
+
+export interface KeyDeps {
+  readonly api: Transport;
+  /** Has the person type a line; null if they go back. */
+  readonly ask: (prompt: string) => Promise<string | null>;
+  readonly say: (line: string) => void;
+}
+
+/** Returns what the keys do with a request, for the line below it. */
+export function keysFor(request: PendingRequest): string {
+  if (needsAnswer(request)) return 'r answer · d decline · m message · Ctrl-C leave';
+  if (request.kind === 'plan')
+    return 'a accept, then ask for each edit · e accept, then edit freely · d send back · m message · Ctrl-C leave';
+  return 'a allow · d deny · m message · Ctrl-C leave';
+}
+
+/** Whether a key decides a request, or begins to. */
+const isDeciding = (key: string, request: PendingRequest): boolean =>
+  key === 'd' || (needsAnswer(request) ? key === 'r' : key === 'a' || (key === 'e' && request.kind === 'plan'));
+
+/**
+ * Does what a key stands for. Resolves with whether an answer was accepted; says why not, otherwise.
+ * @throws whatever is no refusal of the API
+ */
+async function decideByKey(key: string, request: PendingRequest, deps: KeyDeps): Promise<boolean> {
+  try {
+    if (key === 'r') return await answerByKeys(request, deps);
+    if (key === 'd') return await denyByKeys(request, deps);
+    deps.say('Sending...');
+    const mode = key === 'e' ? 'acceptEdits' : 'default';
+    await deps.api.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
+    return true;
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    deps.say(visibleLine(error.message, 'prose'));
+    return false;
+  }
+}
+
+async function denyByKeys(request: PendingRequest, { api, ask, say }: KeyDeps): Promise<boolean> {
+  const what = request.kind === 'plan' ? 'What should change?' : 'Tell Claude why (optional).';
+  const reason = await ask(`${what} Enter sends, Esc goes back: `);
+  if (reason === null) return false;
+  say('Sending...');
+  const text = reason.trim() === '' ? {} : { reason };
+  await api.command('approve_tool', { ...idsOf(request), decision: 'deny', ...text });
+  return true;
+}
+
+async function answerByKeys(request: PendingRequest, deps: KeyDeps): Promise<boolean> {
+  const texts: string[] = [];
+  for (const { prompt, check, toText } of fieldsToAsk(request)) {
+    const text = await askUntilRight(prompt, check, deps);
+    if (text === null) return false;
+    texts.push(...toText(text));
+  }
+  deps.say('Sending...');
+  await sendAnswer(deps.api, request, texts);
+  return true;
+}
+
+interface Asked {
+  readonly prompt: string;
+  /** @throws UsageError */
+  readonly check: (text: string) => void;
+  readonly toText: (text: string) => string[];
+}
+
+function fieldsToAsk(request: PendingRequest): Asked[] {
+  if (request.kind !== 'elicitation') {
+    return questionsOf(request.input).map((question, index) => ({
+      prompt: `Answer ${index + 1} (number, label or words): `,
+      check: (text) => void answerOf(question, text),
+      toText: (text) => [text],
+    }));
+  }
+  return fieldsOf(request.input).map((field) => ({
+    prompt: `${visibleLine(field.name, 'prose')}${field.required ? '' : ' (optional)'}: `,
+    check: (text) => {
+      if (text.trim() !== '') fieldValueOf(field, text);
+      else if (field.required) throw new UsageError(`${field.name} is required.`);
+    },
+    toText: (text) => (text.trim() === '' ? [] : [`${field.name}=${text}`]),
+  }));
+}
+
+async function askUntilRight(prompt: string, check: Asked['check'], { ask, say }: KeyDeps): Promise<string | null> {
+  for (;;) {
+    const text = await ask(prompt);
+    if (text === null) return null;
+    try {
+      check(text);
+      return text;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      say(visibleLine(error.message, 'prose'));
+    }
+  }
+}
+
+export interface LineEditorOptions {
+  readonly prompt: string;
+  readonly columns: () => number;
+  readonly write: (text: string) => void;
+  /** Called once: with the text, or with null if the person went back. */
+  readonly onEnd: (text: string | null) => void;
+}
+
+/** A line that a person types at the end of the screen. Enter sends it, Escape goes back. */
+export interface LineEditor {
+  key(key: string): void;
+  /** Line breaks of what is pasted stay in the text and send nothing. */
+  paste(text: string): void;
+}
+
+const ENTER = /^[\r\n]$/;
+const ERASE = /^[\x7f\b]$/;
+/** Ctrl-U. */
+const CLEAR = '\x15';
+const ESCAPE = '\x1b';
+
+/** Draws an empty line. */
+function createLineEditor({ prompt, columns, write, onEnd }: LineEditorOptions): LineEditor {
+  let text = '';
+  const draw = () => {
+    const room = Math.max(10, columns() - displayWidth(prompt) - 1);
+    write(`\r\x1b[K${prompt}${tailOf(visibleLine(text, 'command') + (text.endsWith(' ') ? ' ' : ''), room)}`);
+  };
+  const end = (result: string | null) => {
+    write('\r\x1b[K');
+    onEnd(result);
+  };
+  draw();
+  return {
+    key: (key) => {
+      if (ENTER.test(key)) return end(text);
+      if (key === ESCAPE) return end(null);
+      if (key === CLEAR) text = '';
+      else if (ERASE.test(key)) text = [...text].slice(0, -1).join('');
+      else if (!/\p{Cc}/u.test(key)) text += key;
+      draw();
+    },
+    paste: (pasted) => {
+      text += pasted.replace(/\r\n?/g, '\n');
+      draw();
+    },
+  };
+}
+
+/** The end of a long line, where the person types. */
+function tailOf(text: string, room: number): string {
+  if (displayWidth(text) <= room) return text;
+  const reversed = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment).reverse();
+  let tail = '';
+  for (const segment of reversed) {
+    if (displayWidth(segment + tail) > room - 1) break;
+    tail = segment + tail;
+  }
+  return cut(`…${tail}`, room);
 }

@@ -7,7 +7,7 @@ import { fillTables } from '../../../test/support/fill-tables.ts';
 import { silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { openForCopy } from '../postgres/open-for-copy.ts';
 import { openSqliteStore } from '../sqlite/sqlite-store.ts';
-import { copyTables, isEmpty, pauseSame } from './copy-tables.ts';
+import { copyTables, isEmpty, pauseSame } from './copy-to-file.ts';
 import { openSqliteCopy } from './sqlite-copy.ts';
 
 const nothing = () => undefined;

@@ -3,8 +3,8 @@ import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
 import { silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
-import { SKIPPED } from './begin-epoch.ts';
-import { CHANNEL } from './commit-statements.ts';
+import { CHANNEL } from './commits.ts';
+import { SKIPPED } from './migrate.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 

@@ -1,30 +1,58 @@
+import { join } from 'node:path';
 import type { LaunchId } from '@callboard/contract';
 import { type DatabaseAddress, nameOfDatabase } from '@callboard/runtime/database-url';
+import { mark } from '@callboard/runtime/marks';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import { createYield } from '../../lib/breath.ts';
-import type { Platform } from '../../lib/edges.ts';
+import type { Kysely } from 'kysely';
+import { z } from 'zod';
+import { createYield } from '../../lib/async.ts';
 import { OperationalError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logger.ts';
-import { createRowCaches, NOTHING_CACHED } from '../sql/known-rows.ts';
-import { readBoard, readBoardOf } from '../sql/read-board.ts';
-import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
-import { createBatcher } from '../sql/together.ts';
-import { type StorageError, storageErrorOf, storageFailed } from '../storage-failure.ts';
-import type { Store, Tables, Tx } from '../store.ts';
-import { beginEpoch } from './begin-epoch.ts';
-import type { Fence } from './commit-statements.ts';
-import { type LinkConnection, maintainLink } from './keep-link.ts';
-import { listenForUpdates } from './listen-for-news.ts';
-import { watchForLoss } from './lost-commits.ts';
-import { migrate, requireKnownVersion } from './migrate.ts';
-import { createPassOn, type PassOn } from './pass-on.ts';
-import { type Connect, createConnect } from './pg-link.ts';
-import { createReadPool, type ReadPool } from './read-pool.ts';
-import { createSeenLaunches } from './seen-launches.ts';
-import { createServerHistory } from './server-history.ts';
-import { createServerSync } from './server-sync.ts';
-import { SharedReads } from './shared-reads.ts';
-import { createWriter, type Run } from './write-transaction.ts';
+import type { Logger, Platform } from '../../platform/runtime.ts';
+import type { OutboxTable } from '../ports/session-port.ts';
+import type { OutboxState } from '../records.ts';
+import type { SearchIndex } from '../search/search-text.ts';
+import { openThreadedIndex, type ThreadedIndexDeps } from '../search/threaded-index.ts';
+import { createRowCaches, NOTHING_CACHED, type RowCaches } from '../sql/cached-rows.ts';
+import { runOn, type Wire } from '../sql/prepared.ts';
+import type { Database, Schema } from '../sql/schema.ts';
+import { outboxTable } from '../sql/session-tables.ts';
+import { StoreTables } from '../sql/tables.ts';
+import {
+  createBatcher,
+  createDraft,
+  createSubscribers,
+  readBoard,
+  readBoardOf,
+  type Subscribers,
+} from '../sql/transactions.ts';
+import { DatabaseUnreachable, type StorageError, storageErrorOf, storageFailed } from '../storage-failure.ts';
+import type { CommitOptions, Store, Tables, Tx } from '../store.ts';
+import {
+  beginning,
+  closing,
+  createCutCommits,
+  createPassOn,
+  createSeenLaunches,
+  type Done,
+  type Fence,
+  type Moment,
+  type PassOn,
+  type SeenLaunches,
+  watchForLoss,
+} from './commits.ts';
+import {
+  createReadPool,
+  createServerSync,
+  kyselyOn,
+  type LinkConnection,
+  listenForUpdates,
+  maintainLink,
+  nameOf,
+  type ReadPool,
+  type Transactions,
+} from './links.ts';
+import { beginEpoch, migrate, requireKnownVersion } from './migrate.ts';
+import { type Connect, createConnect, createServerHistory, type PgLink } from './pg-link.ts';
 
 export interface PostgresStoreOptions {
   address: DatabaseAddress;
@@ -198,3 +226,236 @@ function createWriteQueue({ reportWrite }: Subscribers) {
 /** Reads one state of the database. What it reads may be outdated at once, so nothing is cached. */
 const readInOne = <T>({ db }: ReadPool, read: (all: Tables) => Promise<T>): Promise<T> =>
   db.transaction().execute((trx) => read(new SharedReads({ db: trx }, createRowCaches().begin())));
+
+/** The tables for reads outside of write transactions. Notes which launches had their accepted rows listed, and as of which commit. */
+class SharedReads extends StoreTables {
+  private readonly own: OutboxTable;
+
+  constructor({ db }: { db: Database }, caches: RowCaches, seen?: SeenLaunches) {
+    super(db, caches);
+    this.own = seen === undefined ? outboxTable(db, caches.queued) : notingOutbox(db, seen);
+  }
+
+  override get outbox() {
+    return this.own;
+  }
+}
+
+function notingOutbox(db: Database, seen: SeenLaunches): OutboxTable {
+  return {
+    ...outboxTable(db, NOTHING_CACHED.queued),
+    listOf: (launchId: LaunchId, states: readonly OutboxState[]) =>
+      db.transaction().execute(async (trx) => {
+        const state = await trx.selectFrom('cluster_state').select('commit').executeTakeFirstOrThrow();
+        const rows = await outboxTable(trx, NOTHING_CACHED.queued).listOf(launchId, states);
+        if (states.includes('accepted')) seen.note(launchId, state.commit);
+        return rows;
+      }),
+  };
+}
+
+/** A transaction that was run. `result` stays open while it is not known what became of the commit. */
+export interface Run<T> {
+  result: Promise<T>;
+  storageError: StorageError | null;
+}
+
+interface WriterDeps {
+  connection: () => LinkConnection;
+  passOn: () => PassOn;
+  platform: Platform;
+  diskPauseReason: Tx['diskPauseReason'];
+  subscribers: Subscribers;
+  /** Names this process in the database. */
+  writerId: string;
+  onUnsynced: () => void;
+}
+
+const State = z.object({ commit: z.int(), seq: z.int() });
+const Epoch = z.object({ epoch: z.int() });
+
+/** What is known of the transaction that runs. */
+interface Step extends Done {
+  hasWritten: boolean;
+  isCommitting: boolean;
+}
+
+interface WriterState {
+  fence: Fence | null;
+  /** Null while none runs. */
+  step: Step | null;
+}
+
+/** Runs write transactions, one at a time over all machines: each begins by locking the one row of `cluster_state`. */
+function createWriter(deps: WriterDeps) {
+  const { writerId } = deps;
+  const known = createRowCaches();
+  /** The number of the commit whose state is cached. */
+  let cachedAt = -1;
+  let newest = 0;
+  const state: WriterState = { fence: null, step: null };
+  const cut = createCutCommits(writerId, (done) => deps.passOn().alone(() => notifyOf(done, deps)));
+  const databaseOn = databasesOf(state, deps);
+
+  async function run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now' }: CommitOptions = {}): Promise<Run<T>> {
+    const link = await deps.connection().link();
+    const now: Step = {
+      draft: createDraft(deps, sync),
+      begun: { commit: 0, seq: 0 },
+      hasWritten: false,
+      isCommitting: false,
+      commit: 0,
+      events: [],
+    };
+    state.step = now;
+    let result: { value: T } | undefined;
+    const rows = known.begin();
+    try {
+      await databaseOn(link)
+        .transaction()
+        .execute(async (trx) => {
+          if (now.begun.commit !== cachedAt) known.clear();
+          cachedAt = now.begun.commit;
+          const stop = runOn(trx, wireOf(link, now));
+          const tx = now.draft.txOn(trx, rows);
+          result = { value: await work(tx).finally(stop) };
+          now.events = now.draft.events().map((event, at) => ({ ...event, seq: now.begun.seq + 1 + at, at: tx.now }));
+          now.commit = now.begun.commit + (now.hasWritten || now.events.length > 0 ? 1 : 0);
+        });
+    } catch (error) {
+      if (!now.isCommitting || !link.isBroken() || result === undefined || now.commit === now.begun.commit) throw error;
+      cachedAt = -1;
+      return { result: cut.later(now, result.value, error), storageError: storageErrorOf(error) };
+    } finally {
+      state.step = null;
+    }
+    if (result === undefined) throw new Error('the work has not run');
+    rows.commit();
+    cachedAt = now.commit;
+    newest = Math.max(newest, now.commit);
+    return { result: Promise.resolve(result.value), storageError: null };
+  }
+
+  return {
+    run,
+    /** The newest commit of this process. */
+    newest: () => newest,
+    setFence(wanted: Fence): void {
+      state.fence = wanted;
+    },
+    greet: cut.greet,
+    hasUnknown: cut.isOpen,
+    giveUp: cut.giveUp,
+  };
+}
+
+/** Returns the function that makes Kysely run the writer's transactions on a connection. */
+function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Kysely<Schema> {
+  const databases = new WeakMap<PgLink, Kysely<Schema>>();
+  const current = (): Step => {
+    if (state.step === null) throw new Error('no transaction runs');
+    return state.step;
+  };
+  const transactions: Transactions = {
+    async begin(link) {
+      try {
+        current().begun = await begin(link, state.fence);
+      } catch (error) {
+        await link.rollback();
+        throw error;
+      }
+    },
+    commit: (link) =>
+      deps.passOn().alone(async () => {
+        const step = current();
+        // The connection that follows may be there already, and would never be asked what became of this commit.
+        if (link.isBroken()) throw new DatabaseUnreachable('the connection broke before the commit');
+        step.isCommitting = true;
+        const hasUpdates = step.commit > step.begun.commit;
+        mark('commit begun');
+        const results = await link.queryAll(hasUpdates ? closing(step, deps.writerId) : 'commit');
+        if (results.at(-1)?.command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
+        mark('committed');
+        await notifyOf(step, deps);
+      }),
+    rollback: (link) => link.rollback(),
+  };
+  return (link) => {
+    const links = { acquire: async () => link, release: () => undefined, replace: null };
+    const made =
+      databases.get(link) ??
+      kyselyOn(links, transactions, () => {
+        current().hasWritten = true;
+      });
+    databases.set(link, made);
+    return made;
+  };
+}
+
+/** Prepared queries of a transaction on its connection. */
+const wireOf = (link: PgLink, step: Step): Wire => ({
+  async ask(text, values, isWrite) {
+    step.hasWritten ||= isWrite;
+    return (await link.query({ text, values, ...nameOf(text) })).rows;
+  },
+  send(text, values) {
+    step.hasWritten = true;
+    link.queryLater({ text, values, ...nameOf(text) });
+  },
+});
+
+async function begin(link: PgLink, fence: Fence | null): Promise<Moment> {
+  const [, found, machine] = await link.queryAll(beginning(fence));
+  requireKnownVersion(found?.rows[0]);
+  const { commit, seq } = State.parse(found?.rows[0]);
+  if (fence !== null && Epoch.safeParse(machine?.rows[0]).data?.epoch !== fence.epoch) throw leaseLost();
+  return { commit, seq };
+}
+
+/** Tells of what was committed: rows to their launches, then events, then hints. Call within `alone`. */
+async function notifyOf(
+  { commit, begun, draft, events }: Done,
+  { passOn: givenPassOn, subscribers, onUnsynced }: Pick<WriterDeps, 'passOn' | 'subscribers' | 'onUnsynced'>,
+): Promise<void> {
+  const passOn = givenPassOn();
+  if (!draft.isSynced()) {
+    onUnsynced();
+    subscribers.reportUnsynced();
+  }
+  // If the commits of others cannot be read now, the next look passes on theirs and this one.
+  if (!passOn.isUpTo(begun)) await passOn.passOnUntil(begun).catch(() => undefined);
+  if (commit > begun.commit) {
+    if (passOn.isUpTo(begun)) passOn.own(commit, draft.given, events);
+    else passOn.ownLater(commit, draft.given);
+  }
+  subscribers.run(draft.hints);
+}
+
+const leaseLost = () =>
+  new OperationalError(
+    'lease_lost',
+    'Another machine has taken over what this one did, so this could not be stored. Restart Callboard on this machine.',
+  );
+
+const entry = import.meta.filename.endsWith('.ts') ? 'shared-search-worker.ts' : 'shared-search-worker.js';
+
+interface IndexPosition {
+  address: DatabaseAddress;
+  /** As in `PostgresStoreOptions`; the thread reads it only. */
+  historyFile?: string | null;
+}
+
+/** What the thread is told at its start. */
+export type IndexThreadData = Required<IndexPosition>;
+
+/** Keeps the index in tables of the shared store, written by whichever machine comes first, in a thread with a connection of its own. */
+export const openPostgresSearchIndex = ({
+  address,
+  historyFile = null,
+  ...parts
+}: Omit<ThreadedIndexDeps, 'thread' | 'mayGrow'> & IndexPosition): SearchIndex =>
+  openThreadedIndex({
+    thread: { file: join(import.meta.dirname, entry), data: { address, historyFile } satisfies IndexThreadData },
+    mayGrow: () => true, // the disk is the server's, which says so when it is full
+    ...parts,
+  });

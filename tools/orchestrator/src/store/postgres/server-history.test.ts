@@ -10,9 +10,8 @@ import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts
 import { until } from '../../../../../test-support/until.ts';
 import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import { DatabaseUnreachable } from '../storage-failure.ts';
-import { type Connect, createConnect } from './pg-link.ts';
+import { type Connect, createConnect, createServerHistory } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
-import { createServerHistory } from './server-history.ts';
 
 const [dumps, restores] = ['pg_dump', 'pg_restore'].map(findProgram);
 const lack = postgresLack || (dumps && restores ? '' : 'needs pg_dump and pg_restore');

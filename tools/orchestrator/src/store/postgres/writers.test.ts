@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
 import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
-import { createDraft } from '../sql/draft.ts';
-import { createCutCommits } from './cut-commits.ts';
+import { createDraft } from '../sql/transactions.ts';
+import { createCutCommits } from './commits.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 

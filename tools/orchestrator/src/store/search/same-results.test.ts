@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { openTestSearch, text } from '../../../test/support/test-search.ts';
-import type { IndexQuery } from '../ports/search-index.ts';
+import type { IndexQuery } from './search-text.ts';
 
 /** Few words, so that they meet; some are beginnings of others, of other scripts, or longer than PostgreSQL indexes whole. */
 const LONG = 'x'.repeat(250);

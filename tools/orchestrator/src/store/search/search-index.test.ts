@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { openTestSearch, text } from '../../../test/support/test-search.ts';
-import { parseTerms } from './parse-terms.ts';
+import { parseTerms } from './search-text.ts';
 
 /** What both indexes promise. */
 describe.for(['SQLite', 'PostgreSQL'] as const)('%s', (kind) => {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutSnippet } from './cut-snippet.ts';
-import { foldText, wordsOf } from './fold-words.ts';
-import { parseTerms } from './parse-terms.ts';
+import { cutSnippet } from './result-pages.ts';
+import { foldText, parseTerms, wordsOf } from './search-text.ts';
 
 const reported = (query: string) =>
   parseTerms(query).map(({ words, isPrefix }) => `${words.join(' ')}${isPrefix ? '*' : ''}`);

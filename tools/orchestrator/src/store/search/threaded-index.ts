@@ -1,12 +1,10 @@
 import { Worker } from 'node:worker_threads';
-import type { StageId } from '@callboard/contract';
+import type { Indexing, StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { SearchIndex } from '../ports/search-index.ts';
+import type { Logger } from '../../platform/runtime.ts';
 import type { Store } from '../store.ts';
-import type { SearchAnswer, SearchRequest } from './search-messages.ts';
-import { CHANGES_OF_TEXTS } from './stage-texts.ts';
+import { CHANGES_OF_TEXTS, type IndexQuery, type IndexReply, type SearchIndex } from './search-text.ts';
 
 export interface ThreadedIndexDeps {
   thread: IndexThread;
@@ -147,3 +145,18 @@ function createThread({ file, data }: IndexThread) {
     },
   };
 }
+
+interface CatchUp {
+  /** Stages that have changed since the last request; null: perhaps any. */
+  changed: readonly StageId[] | null;
+  /** About how long it may index before it answers. */
+  forMs: number;
+}
+
+export type SearchRequest = CatchUp & ({ type: 'work' } | { type: 'search'; query: IndexQuery });
+
+/** Its answer to each request, in order. `failure`: why it could not index, in words; it then looks at every stage again. */
+export type SearchAnswer =
+  | { type: 'worked'; indexing: Indexing | null; tookMs: number; failure: string | null }
+  | { type: 'found'; reply: IndexReply; failure: string | null }
+  | { type: 'failed'; failure: string };

@@ -1,15 +1,13 @@
-import { webhookStatements } from './announcement-schema.ts';
-import { pauseStatements } from './machine-schema.ts';
-import type { Migration } from './migration-statements.ts';
-import { denialRetryStatements, ruleUseStatements } from './rules-schema.ts';
+import { type Migration, spendingStatements } from './migration-statements.ts';
+import { denialRetryStatements, ruleUseStatements, webhookStatements } from './schema.ts';
 import {
   creationStatements,
   orphanedWorktreeStatements,
+  pauseStatements,
   removedMachineStatements,
   sharedStatements,
   writerTimeStatements,
 } from './shared-schema.ts';
-import { spendingStatements } from './spending-statements.ts';
 
 /**
  * Forward only, run at start, each in one transaction. A migration that has been released is never changed.

@@ -1,9 +1,5 @@
-import type { ColumnType, Generated } from 'kysely';
-import type { AnnouncementSchema } from './announcement-schema.ts';
-import type { MachineSchema } from './machine-schema.ts';
-import type { PipelineSchema } from './pipeline-schema.ts';
-import type { RulesSchema } from './rules-schema.ts';
-import type { SharedSchema } from './shared-schema.ts';
+import type { ColumnType, Generated, Kysely } from 'kysely';
+import type { MachineSchema, SharedSchema } from './shared-schema.ts';
 
 /** The tables' columns in the database. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
 
@@ -273,3 +269,157 @@ export interface Schema extends PipelineSchema, MachineSchema, RulesSchema, Anno
   worktree_commands: WorktreeCommandsColumns;
   port_ranges: PortRangesColumns;
 }
+
+/** The columns of the tables about what people are told. */
+export interface AnnouncementSchema {
+  announcements: {
+    ordinal: Generated<number>;
+    key: string;
+    stage_id: string;
+    settled_at: string | null;
+    /** An `AnnouncementRecord`, whole. */
+    document: string;
+  };
+  deliveries: {
+    id: Generated<number>;
+    announcement_key: string;
+    channel: string;
+    target: string;
+    /** A `DeliveryPhase`. */
+    phase: string;
+    state: 'queued' | 'sent' | 'dropped';
+    attempts: Generated<number>;
+    due_at: string;
+    tried_at: string | null;
+    error: string | null;
+    receipt: string | null;
+  };
+  webhooks: {
+    ordinal: Generated<number>;
+    id: string;
+    /** A `WebhookRecord`, whole, with its secrets. */
+    document: string;
+  };
+  push_keys: { id: number; public_key: string; private_key: string };
+  push_devices: {
+    ordinal: Generated<number>;
+    id: string;
+    endpoint: string;
+    /** A `PushDeviceRecord`, whole. */
+    document: string;
+  };
+}
+
+/** Adds calls to the outside, and what became of each. */
+export const webhookStatements = [
+  `create table webhooks (ordinal integer primary key autoincrement, id text not null unique, document text not null)`,
+  `alter table deliveries add column tried_at text`,
+  `alter table deliveries add column receipt text`,
+  `create index deliveries_to on deliveries(channel, target)`,
+];
+
+interface ChecksColumns {
+  ordinal: Generated<number>;
+  id: string;
+  stage_id: string;
+  state: string;
+  /** A `CheckRecord`, whole. */
+  document: string;
+}
+
+interface PhaseRunsColumns {
+  ordinal: Generated<number>;
+  stage_id: string;
+  /** A `PhaseRun`, whole. */
+  document: string;
+}
+
+interface SideRunsColumns {
+  ordinal: Generated<number>;
+  id: string;
+  stage_id: string;
+  state: string;
+  /** Its `ProcessIdentity`, as JSON; null if it has none, or none is known. */
+  process: string | null;
+  /** A `SideRun`, whole. */
+  document: string;
+}
+
+/** The tables about the phases of stages. */
+export interface PipelineSchema {
+  checks: ChecksColumns;
+  phase_runs: PhaseRunsColumns;
+  side_runs: SideRunsColumns;
+}
+
+interface RulesColumns {
+  id: string;
+  project_id: string;
+  /** Null for a rule of the whole project. */
+  stage_id: string | null;
+  /** A `PermissionRule`, whole. */
+  document: string;
+}
+
+interface RuleUsesColumns {
+  ordinal: Generated<number>;
+  rule_id: string;
+  stage_id: string;
+  tool_use_id: string;
+  /** Its place in the transcript; null for a use under an earlier Callboard. */
+  entry: number | null;
+  /** The call in one line. */
+  asked: string;
+  at: string;
+}
+
+/** How often a rule let a call through, by the call: kept along with `rule_uses`, which is never pruned. */
+interface RuleUseCountsColumns {
+  rule_id: string;
+  asked: string;
+  times: number;
+  last_at: string;
+}
+
+interface RuleDismissalsColumns {
+  project_id: string;
+  rule: string;
+  /** How often it had been allowed by then. */
+  times: number;
+}
+
+interface DenialRetriesColumns {
+  stage_id: string;
+  request_id: string;
+  /** Who allowed the call. */
+  actor: string;
+}
+
+/** The columns of the tables about permission rules. */
+export interface RulesSchema {
+  rules: RulesColumns;
+  rule_uses: RuleUsesColumns;
+  rule_use_counts: RuleUseCountsColumns;
+  rule_dismissals: RuleDismissalsColumns;
+  denial_retries: DenialRetriesColumns;
+}
+
+/** Where a rule was used, and calls that a person allowed after Claude Code had denied them, until Claude is told. */
+export const denialRetryStatements = [
+  `alter table rule_uses add column entry integer`,
+  `create table denial_retries (
+     stage_id text not null references stages(id) on delete cascade, request_id text not null, actor text not null,
+     primary key (stage_id, request_id))`,
+];
+
+/** The newest uses of a rule are found, and its uses counted, without reading all of them. */
+export const ruleUseStatements = [
+  `create index rule_uses_by_rule on rule_uses(rule_id, ordinal)`,
+  `create table rule_use_counts (
+     rule_id text not null references rules(id) on delete cascade, asked text not null, times integer not null,
+     last_at text not null, primary key (rule_id, asked)) without rowid`,
+  `insert into rule_use_counts select rule_id, asked, count(*), max(at) from rule_uses group by rule_id, asked`,
+];
+
+/** A connection, or a transaction on one. */
+export type Database = Kysely<Schema>;

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
-import type { Platform } from '../../lib/edges.ts';
+import type { Platform } from '../../platform/runtime.ts';
 import { textMessage } from '../records.ts';
 import type { StorageError } from '../storage-failure.ts';
 import type { Tx } from '../store.ts';

@@ -1,26 +1,30 @@
+import { join } from 'node:path';
 import type { BoardEvent } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import { Kysely, sql, type Transaction } from 'kysely';
-import { createYield } from '../../lib/breath.ts';
-import type { Platform } from '../../lib/edges.ts';
+import { createYield } from '../../lib/async.ts';
 import { OperationalError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logger.ts';
-import { createDraft } from '../sql/draft.ts';
-import { createRowCaches } from '../sql/known-rows.ts';
+import type { Logger, Platform } from '../../platform/runtime.ts';
+import type { SearchIndex } from '../search/search-text.ts';
+import { openThreadedIndex, type ThreadedIndexDeps } from '../search/threaded-index.ts';
+import { createRowCaches } from '../sql/cached-rows.ts';
+import { appendEvent } from '../sql/event-tables.ts';
 import { runAtOnce } from '../sql/prepared.ts';
-import { readBoard, readBoardOf } from '../sql/read-board.ts';
 import type { Schema } from '../sql/schema.ts';
-import { createSubscribers, type Subscribers } from '../sql/subscribers.ts';
-import { appendEvent } from '../sql/tables/events.ts';
-import { StoreTables } from '../sql/tables/tables.ts';
-import { createBatcher } from '../sql/together.ts';
+import { StoreTables } from '../sql/tables.ts';
+import {
+  createBatcher,
+  createDraft,
+  createSubscribers,
+  readBoard,
+  readBoardOf,
+  type Subscribers,
+} from '../sql/transactions.ts';
 import { isDamage, storageErrorOf, storageFailed } from '../storage-failure.ts';
 import type { CommitOptions, CommitSync, Store, Tables, Tx } from '../store.ts';
-import { createDiskSync, type DiskSync } from './disk-sync.ts';
-import { beginEpoch } from './epoch.ts';
-import { migrate } from './migrate.ts';
-import { openSqliteFile, type SqliteFile } from './node-sqlite.ts';
+import { beginEpoch, createDiskSync, type DiskSync, migrate, openSqliteFile, type SqliteFile } from './node-sqlite.ts';
+import type { SearchFiles } from './search-files.ts';
 
 /**
  * Opens the store in one SQLite file and brings it up to date.
@@ -236,3 +240,12 @@ function readInOne<T>(db: Kysely<Schema>, caches: RowCaches, read: (all: Tables)
     return found;
   });
 }
+
+const entry = import.meta.filename.endsWith('.ts') ? 'search-worker.ts' : 'search-worker.js';
+
+/** Keeps the index in a file of its own, written by a thread of its own. */
+export const openSqliteSearchIndex = ({
+  files,
+  ...parts
+}: Omit<ThreadedIndexDeps, 'thread'> & { files: SearchFiles }): SearchIndex =>
+  openThreadedIndex({ thread: { file: join(import.meta.dirname, entry), data: files }, ...parts });

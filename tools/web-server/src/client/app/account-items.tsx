@@ -13,13 +13,12 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { openBudgets } from '../data/budgets-dialog.ts';
-import { openLimitsDialog } from '../data/limits-dialog.ts';
+import { openBudgets, openLimitsDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
-import { PresentationItems } from '../features/interaction/components/presentation-items.tsx';
-import { useLogout } from '../features/logins/api/login-commands.ts';
+import { PresentationItems } from '../features/approvals/presentation.tsx';
+import { useLogout } from '../features/logins/new-logins.tsx';
+import { useAlertSwitches } from '../features/notifications/alerts.ts';
 import { openHelp, openLogins } from './frame-store.ts';
-import { useAlertSwitches } from './use-alert-switches.ts';
 
 /** What the account menu shows once it is open. */
 export default function AccountItems() {

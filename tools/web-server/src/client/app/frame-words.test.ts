@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { absenceText, callText, healthText } from './frame-words.ts';
+import { absenceText, callText, healthText } from './header.tsx';
 
 it('names who needs a person, the first four by title', () => {
   expect(callText([])).toBe('No stage needs you');

@@ -1,45 +1,48 @@
 import { Button, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
-import { Outlet, useLocation } from 'react-router';
-import { closeBudgets, useBudgetsDialog } from '../data/budgets-dialog.ts';
-import { closeCompleteDialog, useCompleteDialogStage } from '../data/complete-dialog.ts';
-import { closeDeleteDialog, useDeleteDialogStage } from '../data/delete-dialog.ts';
-import { closePausesDialog, usePausesDialog } from '../data/holds.ts';
-import { closeLimitsDialog, useLimitsDialog } from '../data/limits-dialog.ts';
-import { closeMomentDialog, useMomentDialog } from '../data/moment-dialog.ts';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Outlet, useLocation, useNavigate } from 'react-router';
+import {
+  closeBudgets,
+  closeCompleteDialog,
+  closeDeleteDialog,
+  closeLimitsDialog,
+  closeMomentDialog,
+  useBudgetsDialog,
+  useCompleteDialogStage,
+  useDeleteDialogStage,
+  useLimitsDialog,
+  useMomentDialog,
+} from '../data/dialogs.ts';
+import { closePausesDialog, usePausesDialog } from '../data/pauses.tsx';
 import { boardQuery } from '../data/queries.ts';
-import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
-import { followPerson } from '../features/interaction/model/arming-store.ts';
-import { useNewLoginNotices } from '../features/logins/api/use-new-login-notices.tsx';
-import { useOfferText } from '../features/messages/api/offer-text.ts';
+import { followPerson } from '../features/approvals/arming.ts';
+import { saveDraftsOnLeave } from '../features/approvals/request-drafts.ts';
+import { useNewLoginNotices } from '../features/logins/new-logins.tsx';
+import { useOfferText } from '../features/messages/message-draft.ts';
+import { useAlerts, useTabTitle } from '../features/notifications/alerts.ts';
 import { errorText, isTransient } from '../lib/api-client.ts';
+import { useWorker } from '../lib/register-worker.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
-import { BrandMark } from '../ui/brand-mark.tsx';
-import { CopyLine } from '../ui/copy-line.tsx';
-import { useCoversPage, useTopLayer } from '../ui/dialog-layers.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
-import { useAlerts } from './alerts.ts';
+import { BrandMark } from '../ui/marks.tsx';
+import { CopyLine } from '../ui/notes.tsx';
+import { type Layer, useCoversPage, useShortcuts, useTopLayer } from '../ui/shortcuts.tsx';
 import css from './frame.module.css';
-import { closeFrameUi, useFrameUi } from './frame-store.ts';
-import { absenceText } from './frame-words.ts';
-import { Header } from './header.tsx';
-import { TWO_PANES } from './two-panes.ts';
-import { useFrameKeys } from './use-frame-keys.ts';
-import { useTabTitle } from './use-tab-title.ts';
-import { useWorker } from './use-worker.ts';
+import { closeFrameUi, openHelp, openPalette, TWO_PANES, useFrameUi, useOpenNewStage } from './frame-store.ts';
+import { absenceText, Header } from './header.tsx';
 
 // Loaded at once beside the board, so that the board does not wait for it.
-const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
-const CompleteDialog = lazyComponent(() => import('../features/session/components/complete-dialog.tsx'));
-const DeleteDialog = lazyComponent(() => import('../features/session/components/delete-dialog.tsx'));
-const MomentDialog = lazyComponent(() => import('../features/session/components/moment-dialog.tsx'));
+const RequestOverlay = lazyComponent(() => import('../features/approvals/request-overlay.tsx'));
+const CompleteDialog = lazyComponent(() => import('../features/finish/finish-panel.tsx'));
+const DeleteDialog = lazyComponent(() => import('../features/trash/delete-dialog.tsx'));
+const MomentDialog = lazyComponent(() => import('../features/rewind/rewind-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
-const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
-const BudgetsDialog = lazyComponent(() => import('../features/budgets/components/budgets-dialog.tsx'));
-const PausesDialog = lazyComponent(() => import('../features/holds/components/holds-dialog.tsx'));
-const LimitsDialog = lazyComponent(() => import('../features/limits/components/limits-dialog.tsx'));
+const LoginsDialog = lazyComponent(() => import('../features/logins/logins-dialog.tsx'));
+const BudgetsDialog = lazyComponent(() => import('../features/budgets/budgets.tsx'));
+const PausesDialog = lazyComponent(() => import('../features/pauses/pauses-dialog.tsx'));
+const LimitsDialog = lazyComponent(() => import('../features/limits/limits.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
 /** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. It is there before the board is. */
@@ -263,4 +266,55 @@ function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
       <Button onClick={retry}>Try again</Button>
     </div>
   );
+}
+
+/** A page's letter counts this long after the G before it. */
+const SEQUENCE_MS = 1_500;
+
+const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
+
+/** The keys that work on every page. The palette's key works over the request overlay as well. */
+function useFrameKeys(top: Layer): void {
+  const isBehindDialog = top !== 'page';
+  const navigate = useNavigate();
+  const writeStage = useOpenNewStage();
+  const pressedG = useRef(Number.NEGATIVE_INFINITY);
+  const go = (key: string) => () => {
+    const page = PAGES[key];
+    if (isBehindDialog || page === undefined || performance.now() - pressedG.current > SEQUENCE_MS) return false;
+    pressedG.current = Number.NEGATIVE_INFINITY;
+    void navigate(page);
+  };
+  const unlessBehind = (act: () => void) => () => {
+    if (isBehindDialog) return false;
+    act();
+  };
+  useShortcuts({
+    '?': unlessBehind(openHelp),
+    n: unlessBehind(writeStage),
+    '/': () => {
+      const field = document.querySelector<HTMLElement>('[data-shortcut="find"]');
+      if (isBehindDialog || field === null) return false;
+      field.focus();
+    },
+    g: unlessBehind(() => {
+      pressedG.current = performance.now();
+    }),
+    b: go('b'),
+    i: go('i'),
+    s: go('s'),
+    d: go('d'),
+  });
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isPalette = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey;
+      if (!isPalette || event.shiftKey) return;
+      event.preventDefault();
+      const isOpen = useFrameUi.getState().open === 'palette';
+      if (isOpen) closeFrameUi();
+      else if (top === 'page' || top === 'overlay') openPalette();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [top]);
 }

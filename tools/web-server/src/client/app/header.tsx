@@ -1,4 +1,5 @@
-import { CLAUDE_UNCHECKED, NO_LIMITS, needsYouCount, stagesNeedingYou } from '@callboard/contract';
+import { CLAUDE_UNCHECKED, type ClaudeState, NO_LIMITS, needsYouCount, stagesNeedingYou } from '@callboard/contract';
+import { ActionIcon, Menu } from '@mantine/core';
 import {
   IconBell,
   IconBellRinging,
@@ -7,19 +8,22 @@ import {
   IconLayoutColumns,
   IconList,
   IconSearch,
+  IconUserCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { NavLink, useNavigate } from 'react-router';
-import { openLimitsDialog } from '../data/limits-dialog.ts';
+import { openLimitsDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
-import { limitLine } from '../lib/limit-words.ts';
-import { useNow } from '../lib/use-now.ts';
+import { count } from '../lib/format.ts';
+import { useNow } from '../lib/hooks.ts';
+import { limitLine } from '../lib/limit-text.ts';
+import { claudeLabel } from '../lib/stage-status.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
-import { BrandMark } from '../ui/brand-mark.tsx';
-import { AccountMenu } from './account-menu.tsx';
+import type { StreamState } from '../stream/stream-store.ts';
+import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
+import { BrandMark } from '../ui/marks.tsx';
 import { openPalette } from './frame-store.ts';
-import { absenceText, callCount, callText, healthText } from './frame-words.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
@@ -163,4 +167,84 @@ function HealthDot() {
       <span className={css.dot} data-well={says === null} />
     </span>
   );
+}
+
+const AccountItems = lazyComponent(() => import('./account-items.tsx'));
+
+/** The person's settings and what else belongs to no page. Its content exists only while it is open. */
+function AccountMenu() {
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon className={css.account} variant="subtle" color="gray" size={32} aria-label="Account">
+          <IconUserCircle size={20} stroke={1.75} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <ErrorBoundary name="The menu">
+          <AccountItems />
+        </ErrorBoundary>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** So many titles are named; the rest is a number. */
+const NAMED = 4;
+
+/** How many stages need a person: "2 stages need you". */
+const callCount = (calls: number): string =>
+  calls === 0 ? 'No stage needs you' : `${count(calls, 'stage needs', 'stages need')} you`;
+
+/** Who needs a person, in a line: "2 stages need you: Login form, Refunds". */
+export function callText(titles: readonly string[]): string {
+  if (titles.length === 0) return callCount(0);
+  const rest = titles.length - NAMED;
+  return `${callCount(titles.length)}: ${titles.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** What is wrong, in a word: the connection, the orchestrator, Claude Code. Null while all is well. */
+export function healthText(
+  { connection, orchestrator }: Pick<StreamState, 'connection' | 'orchestrator'>,
+  claude: Pick<ClaudeState, 'state'>,
+): string | null {
+  if (connection === 'lost') return 'No connection';
+  return orchestrator === 'unreachable' ? 'Orchestrator offline' : claudeLabel(claude);
+}
+
+interface AbsenceText {
+  says: string;
+  /** What it means and what to do. */
+  so: string;
+  /** The same where there is little room. */
+  inShort: string;
+}
+
+const ABSENCES = {
+  connection: {
+    says: 'Connection lost.',
+    so: 'Reconnecting... If you stopped Callboard, start it again.',
+    inShort: 'Reconnecting...',
+  },
+  orchestrator: {
+    says: 'The orchestrator does not answer.',
+    so: 'Reconnecting... Running Claude processes continue; answers are sent once it is back, while this page stays open.',
+    inShort: 'Claude processes continue.',
+  },
+  proxy: {
+    says: 'A proxy holds up live updates.',
+    so: "This page asks for news instead: requests arrive and can be answered, and Claude's text appears once it is complete. Turn off buffering in the proxy.",
+    inShort: 'Asking for news instead.',
+  },
+} as const satisfies Record<string, AbsenceText>;
+
+/** What the bar says while a part of Callboard cannot be reached, or not as it should; null while all is well. */
+export function absenceText({
+  connection,
+  orchestrator,
+  isStalled,
+}: Pick<StreamState, 'connection' | 'orchestrator' | 'isStalled'>): AbsenceText | null {
+  if (connection === 'lost') return ABSENCES.connection;
+  if (orchestrator === 'unreachable') return ABSENCES.orchestrator;
+  return isStalled ? ABSENCES.proxy : null;
 }

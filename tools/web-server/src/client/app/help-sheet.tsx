@@ -1,6 +1,6 @@
 import { Switch } from '@mantine/core';
 import { Dialog } from '../ui/dialog.tsx';
-import { useLetterKeys } from '../ui/shortcuts.ts';
+import { useLetterKeys } from '../ui/shortcuts.tsx';
 import css from './help-sheet.module.css';
 import { isMac, KEY_GROUPS, type KeyEntry } from './keys.ts';
 

@@ -2,28 +2,28 @@ import type { PendingRequest, ProjectId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ComponentProps, useEffect } from 'react';
 import { Link } from 'react-router';
-import { Board } from '../features/board/components/board.tsx';
-import type { CardRequest } from '../features/interaction/components/card-request.tsx';
-import { askFor } from '../features/interaction/model/arming-store.ts';
-import { requestKey } from '../lib/request-text.ts';
+import { askFor } from '../features/approvals/arming.ts';
+import type { CardRequest } from '../features/approvals/card-request.tsx';
+import { Board } from '../features/board/board.tsx';
+import { requestKey } from '../lib/format.ts';
 import { whenIdle } from '../lib/when-idle.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { preloadMarkdown } from '../ui/markdown.tsx';
 import css from './frame.module.css';
 
 const RowRequest = lazyComponent(async () => ({
-  default: (await import('../features/interaction/components/card-request.tsx')).CardRequest,
+  default: (await import('../features/approvals/card-request.tsx')).CardRequest,
 }));
-const ProjectRules = lazyComponent(() => import('../features/interaction/components/project-rules.tsx'));
-const DecisionLog = lazyComponent(() => import('../features/decisions/components/decision-log.tsx'));
-const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
+const ProjectRules = lazyComponent(() => import('../features/rules/project-rules.tsx'));
+const DecisionLog = lazyComponent(() => import('../features/decisions/decision-log.tsx'));
+const SessionsTable = lazyComponent(() => import('../features/board/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
-const Search = lazyComponent(() => import('../features/search/components/search-page.tsx'));
-const AllRules = lazyComponent(() => import('../features/interaction/components/rules-page.tsx'));
+const Search = lazyComponent(() => import('../features/search/search-page.tsx'));
+const AllRules = lazyComponent(() => import('../features/rules/rules-page.tsx'));
 const Notifications = lazyComponent(() => import('./notifications-page.tsx'));
-const NumbersContent = lazyComponent(() => import('../features/numbers/components/numbers-page.tsx'));
-const Machines = lazyComponent(() => import('../features/machines/components/machines-page.tsx'));
-const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
+const NumbersContent = lazyComponent(() => import('../features/numbers/numbers-page.tsx'));
+const Machines = lazyComponent(() => import('../features/machines/machines-page.tsx'));
+const Trash = lazyComponent(() => import('../features/trash/trash-page.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
 

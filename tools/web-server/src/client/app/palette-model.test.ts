@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { session, stage } from '../test/samples.ts';
-import { type Findable, findEntries, stageActions, withRecent } from './palette-model.ts';
+import { type Findable, findEntries, stageActions, withRecent } from './palette-entries.tsx';
 
 const entry = (id: string, label: string, group: Findable['group'] = 'Stages', words = ''): Findable => ({
   id,

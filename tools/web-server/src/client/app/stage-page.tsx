@@ -1,43 +1,40 @@
-import { type PendingRequest, StageId, type StageView } from '@callboard/contract';
+import { checkOf, type PendingRequest, StageId, type StageView } from '@callboard/contract';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearchParams } from 'react-router';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef } from 'react';
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { boardQuery, stageOf, unsettledOf } from '../data/queries.ts';
-import { CheckActions } from '../features/checks/components/check-actions.tsx';
-import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
-import { RequestSection } from '../features/interaction/components/request-section.tsx';
-import { askFor, turnToPage } from '../features/interaction/model/arming-store.ts';
-import { inOrder } from '../features/interaction/model/overlay-queue.ts';
-import { MessageBox } from '../features/messages/components/message-box.tsx';
-import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
-import { BudgetBanner } from '../features/session/components/budget-banner.tsx';
-import { FinishSection } from '../features/session/components/finish-panel.tsx';
-import { PauseBanner } from '../features/session/components/hold-banner.tsx';
-import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
-import { LimitBanner } from '../features/session/components/limit-banner.tsx';
-import { LoginBanner } from '../features/session/components/login-banner.tsx';
-import { SessionPanels } from '../features/session/components/session-panels.tsx';
-import { SessionSwitches } from '../features/session/components/session-switches.tsx';
-import { StageDetails } from '../features/session/components/stage-details.tsx';
-import { StageHead } from '../features/session/components/stage-head.tsx';
-import { useStageKeys } from '../features/session/components/stage-keys.ts';
-import { StagePanes } from '../features/session/components/stage-panes.tsx';
-import { hasTab, isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
-import { TerminalBanner } from '../features/session/components/terminal-banner.tsx';
-import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
-import { useSidePane } from '../features/session/model/side-pane.ts';
-import { SetUpPanel } from '../features/workspace/components/set-up-panel.tsx';
-import { WorktreeRows } from '../features/workspace/components/worktree-rows.tsx';
-import { requestKey } from '../lib/request-text.ts';
-import { useTopLayer } from '../ui/dialog-layers.ts';
+import { useSidePane } from '../data/side-pane.ts';
+import { stageDiffQuery, useReloadDiff } from '../data/stage-diff.ts';
+import { askFor, turnToPage } from '../features/approvals/arming.ts';
+import { inOrder } from '../features/approvals/presentation.tsx';
+import { RequestSection } from '../features/approvals/request-section.tsx';
+import { BudgetBanner } from '../features/budgets/budgets.tsx';
+import { CheckActions } from '../features/checks/check-actions.tsx';
+import { UnsettledAnswers } from '../features/decisions/unsettled-answers.tsx';
+import { AlarmBanner, LeftoversPanel, LoginBanner, TerminalBanner } from '../features/details/banners.tsx';
+import { SessionPanels } from '../features/details/session-panels.tsx';
+import { SessionSwitches, StageDetails } from '../features/details/stage-details.tsx';
+import { StageHead } from '../features/details/stage-head.tsx';
+import { FinishSection } from '../features/finish/finish-panel.tsx';
+import { LimitBanner } from '../features/limits/limits.tsx';
+import { MessageBox } from '../features/messages/message-box.tsx';
+import { PauseBanner } from '../features/pauses/pauses-dialog.tsx';
+import { TranscriptTools, useStageKeys } from '../features/transcript/transcript-find.tsx';
+import { NotStarted, TranscriptView } from '../features/transcript/transcript-view.tsx';
+import { SetUpPanel, WorktreeRows } from '../features/worktrees/worktree-commands.tsx';
+import { requestKey } from '../lib/format.ts';
 import { lazyComponent } from '../ui/error-boundary.tsx';
+import { useTopLayer } from '../ui/shortcuts.tsx';
+import stageHeadStyles from '../ui/stage-head.module.css';
 import css from './frame.module.css';
+import { TWO_PANES } from './frame-store.ts';
 import { NotFoundPage } from './pages.tsx';
-import { TWO_PANES } from './two-panes.ts';
+import stagePanesStyles from './stage-panes.module.css';
 
-const ChecksPane = lazyComponent(() => import('../features/checks/components/checks-pane.tsx'));
-const PhasesPane = lazyComponent(() => import('../features/checks/components/phases-pane.tsx'));
-const StageChanges = lazyComponent(() => import('../features/session/components/stage-changes.tsx'));
+const ChecksPane = lazyComponent(() => import('../features/checks/checks-pane.tsx'));
+const PhasesPane = lazyComponent(() => import('../features/checks/phases-pane.tsx'));
+const StageChanges = lazyComponent(() => import('../features/changes/stage-changes.tsx'));
 
 /** One stage: its transcript with its requests in place, and the message box below. */
 export default function StagePage() {
@@ -145,4 +142,112 @@ function TabContent({ tab, stage, pending, isPane = false }: TabContentProps) {
     default:
       return tab satisfies never;
   }
+}
+
+interface StagePanesProps {
+  /** The transcript, with the message box below. */
+  main: ReactNode;
+  /** What stands beside it; null if nothing does. */
+  side: ReactNode | null;
+}
+
+const STEP = 2;
+
+/** The transcript, and beside it what is looked at meanwhile. The border between them moves, and stays there. */
+export function StagePanes({ main, side }: StagePanesProps) {
+  const share = useSidePane((state) => state.share);
+  const box = useRef<HTMLDivElement>(null);
+  const { divide } = useSidePane.getState();
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowLeft') divide(share - STEP);
+    else if (event.key === 'ArrowRight') divide(share + STEP);
+    else return;
+    event.preventDefault();
+  };
+  const onPointerMove = (event: PointerEvent) => {
+    const bounds = box.current?.getBoundingClientRect();
+    if (bounds === undefined || !event.currentTarget.hasPointerCapture(event.pointerId)) return;
+    divide(((event.clientX - bounds.left) / bounds.width) * 100);
+  };
+  return (
+    <div className={stagePanesStyles.panes} ref={box}>
+      <div className={stagePanesStyles.main} style={side === null ? undefined : { flexBasis: `${share}%` }}>
+        {main}
+      </div>
+      {side !== null && (
+        <>
+          {/* biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved */}
+          <div
+            role="separator"
+            aria-label="Width of the transcript"
+            aria-orientation="vertical"
+            aria-valuenow={Math.round(share)}
+            tabIndex={0}
+            className={stagePanesStyles.border}
+            onKeyDown={onKeyDown}
+            onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+            onPointerMove={onPointerMove}
+          />
+          <div className={stagePanesStyles.side}>{side}</div>
+        </>
+      )}
+    </div>
+  );
+}
+
+const STAGE_TABS = {
+  transcript: 'Transcript',
+  changes: 'Changes',
+  checks: 'Checks',
+  phases: 'Phases',
+  details: 'Details',
+} as const;
+export type StageTab = keyof typeof STAGE_TABS;
+const TABS: readonly StageTab[] = ['transcript', 'changes', 'checks', 'phases', 'details'];
+
+/** Whether a stage has something in this tab. */
+export function hasTab(tab: StageTab, { pipeline }: Pick<StageView, 'pipeline'>): boolean {
+  if (tab === 'checks') return pipeline.some(({ gate }) => checkOf(gate) !== null);
+  return tab !== 'phases' || pipeline.length > 0;
+}
+
+export const isStageTab = (name: string | null): name is StageTab => name !== null && Object.hasOwn(STAGE_TABS, name);
+
+/** The stage's tabs (the URL says which is open), and the switches of its session. */
+export function StageTabs({ stage, current }: { stage: StageView; current: StageTab }) {
+  const { show } = useSidePane.getState();
+  const reload = useReloadDiff(stage.id);
+  return (
+    <div className={stageHeadStyles.bar}>
+      <nav className={stageHeadStyles.tabs} aria-label="Stage">
+        {TABS.filter((tab) => hasTab(tab, stage)).map((tab) => (
+          <Link
+            key={tab}
+            className={stageHeadStyles.tab}
+            to={tab === 'transcript' ? `/stages/${stage.id}` : `/stages/${stage.id}?tab=${tab}`}
+            aria-current={tab === current ? 'page' : undefined}
+            replace
+            onClick={() => {
+              show(tab === 'transcript' ? null : tab);
+              // Nothing tells that somebody else edited a file.
+              if (tab === 'changes') reload();
+            }}
+          >
+            {STAGE_TABS[tab]}
+            {tab === 'changes' && <ChangeCount stage={stage} isViewed={tab === current} />}
+          </Link>
+        ))}
+      </nav>
+      {stage.session !== null && <TranscriptTools stage={stage} />}
+    </div>
+  );
+}
+
+/** The number of changed files: the current one while they are on screen, else that of the end of the last turn. */
+function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean }) {
+  const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
+  const counted = stage.session?.changes?.files;
+  const seen = data?.files.length;
+  const files = isViewed ? (seen ?? counted) : (counted ?? seen);
+  return files === undefined || files === 0 ? null : <span className={stageHeadStyles.count}> {files}</span>;
 }

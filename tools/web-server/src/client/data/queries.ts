@@ -1,17 +1,26 @@
 import type {
+  Attachment,
   BoardView,
   Capabilities,
   Decision,
   DecisionFilter,
+  Login,
   PendingRequest,
   ProjectId,
+  SideRun,
   StageId,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { infiniteQueryOptions, type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
-import { client } from '../lib/api-client.ts';
-import { recentEventsOf } from './recent-events.ts';
-import { loadTranscript, type Transcript, withDecisions } from './transcript-pages.ts';
+import {
+  infiniteQueryOptions,
+  MutationCache,
+  QueryClient,
+  queryOptions,
+  skipToken,
+  useQuery,
+} from '@tanstack/react-query';
+import { client, isLoggedOut, isTransient } from '../lib/api-client.ts';
+import { loadTranscript, recentEventsOf, type Transcript, withDecisions } from './recent-events.ts';
 
 // What the server knows, in the query cache. No query goes stale with time: the event stream keeps all of them fresh.
 
@@ -106,3 +115,110 @@ export type Ending = { kind: 'decided'; decision: Decision } | { kind: 'withdraw
 /** The key under which a request's ending stays in the query cache for a while. */
 export const endingKey = ({ stageId, requestId }: Pick<PendingRequest, 'stageId' | 'requestId'>) =>
   ['ending', stageId, requestId] as const;
+
+/** The logged-in browsers. */
+export const loginsQuery = queryOptions({
+  queryKey: ['logins'],
+  queryFn: ({ signal }) => client.command('get_logins', {}, { signal }),
+});
+
+/** Logins created while this page is open. */
+export const newLoginsQuery = queryOptions<readonly Login[]>({
+  queryKey: ['new-logins'],
+  queryFn: skipToken, // filled by events only
+  gcTime: Number.POSITIVE_INFINITY,
+});
+
+/** Adds a login that was just created. */
+export function addNewLogin(cache: QueryClient, login: Login): void {
+  cache.setQueryData(newLoginsQuery.queryKey, (old = []) => [...old, login]);
+  void cache.invalidateQueries({ queryKey: loginsQuery.queryKey });
+}
+
+/** Removes a login that has ended. */
+export function removeLogin(cache: QueryClient, ended: string): void {
+  cache.setQueryData(newLoginsQuery.queryKey, (old) => old?.filter(({ loginId }) => loginId !== ended));
+  cache.setQueryData(
+    loginsQuery.queryKey,
+    (old) => old && { ...old, logins: old.logins.filter(({ loginId }) => loginId !== ended) },
+  );
+}
+
+/** The comments on a stage's changes: all that were sent, findings, and this person's drafts. */
+export const commentsQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['comments', stageId],
+    queryFn: async ({ signal }) => (await client.command('get_comments', { stageId }, { signal })).comments,
+  });
+
+/** By path: the version of the file that this person ticked as viewed. */
+export const viewedQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['viewed', stageId],
+    queryFn: async ({ signal }) => (await client.command('get_viewed', { stageId }, { signal })).viewed,
+  });
+
+/** What Claude was asked beside the conversation, newest first. */
+export const sideRunsQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['side-runs', stageId],
+    queryFn: async ({ signal }) => (await client.command('get_side_runs', { stageId }, { signal })).runs,
+  });
+
+/** Takes over what became of a run. */
+export const applySideRun = (cache: QueryClient, run: SideRun): void =>
+  void cache.setQueryData(sideRunsQuery(run.stageId).queryKey, (old) => {
+    if (old === undefined) return old;
+    const isKnown = old.some(({ id }) => id === run.id);
+    return isKnown ? old.map((one) => (one.id === run.id ? run : one)) : [run, ...old];
+  });
+
+/** The branches of a project's repository. */
+export const branchesQuery = (projectId: ProjectId | undefined) =>
+  queryOptions({
+    queryKey: ['branches', projectId],
+    queryFn:
+      projectId === undefined ? skipToken : ({ signal }) => client.command('get_branches', { projectId }, { signal }),
+    staleTime: 5_000,
+  });
+
+/** The content of a file of the stage's first message. It never changes. */
+export const attachmentQuery = (stageId: StageId, fileId: string) =>
+  queryOptions({
+    queryKey: ['attachment', stageId, fileId],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }): Promise<Attachment> =>
+      (await client.command('get_attachment', { stageId, fileId }, { signal })).file,
+  });
+
+export function createQueryClient(): QueryClient {
+  const cache: QueryClient = new QueryClient({
+    defaultOptions: {
+      queries: {
+        // The event stream keeps everything up to date.
+        staleTime: Number.POSITIVE_INFINITY,
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: false,
+        // The server runs on this machine, whatever the browser thinks of the network.
+        networkMode: 'always',
+        retry: (_failures, error) => isTransient(error),
+        retryDelay: (failures) => Math.min(250 * 2 ** failures, 2_000),
+      },
+      // A command is sent once: only the server knows whether it arrived.
+      mutations: { networkMode: 'always', retry: false },
+    },
+    mutationCache: new MutationCache({
+      // Reloading the board shows whether the login has ended.
+      onError: (error) => {
+        if (isLoggedOut(error)) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
+      },
+    }),
+  });
+  return cache;
+}
+
+/** The groups that people gave to stages, by name. */
+export const ownGroups = ({ stages }: Pick<BoardView, 'stages'>): string[] =>
+  [...new Set(stages.flatMap(({ group }) => group ?? []))].sort((a, b) =>
+    a.localeCompare(b, undefined, { numeric: true }),
+  );

@@ -6,15 +6,16 @@ import {
   type FinishWay,
   type MessageBody,
   MessageId,
+  type RequestId,
   type SendMessageReply,
   type StageId,
   type StageView,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { createStore } from 'zustand/vanilla';
 import { client } from '../lib/api-client.ts';
-import { type ContinueAction, continueAction } from '../lib/continue-action.ts';
-import { deletedText } from '../lib/removal-words.ts';
+import { deletedText } from '../lib/removal-text.ts';
 import { untilDelivered } from '../lib/until-delivered.ts';
 import { useCommand } from './use-command.tsx';
 
@@ -236,3 +237,75 @@ export function useContinueStage(stage: StageView): (ContinueAction & { run: () 
     isSending: notify.isPending || wasReported,
   };
 }
+
+/** One click that continues a stage that stopped before it finished. */
+export interface ContinueAction {
+  /** `start` starts a process; `message` writes to the running one. */
+  by: 'start' | 'message';
+  label: 'Start again' | 'Continue';
+  /** What the click does, to follow the label. */
+  does: string;
+}
+
+/**
+ * How to continue a stage whose last turn failed or was interrupted. Null if there is nothing to continue, under alarm, in a terminal,
+ * or if queued messages should be released instead.
+ */
+export function continueAction({ session, completedAt, adopted }: StageView): ContinueAction | null {
+  if (session === null || completedAt !== null || session.lastTurn?.outcome === 'succeeded') return null;
+  if (session.alarm !== null || session.terminal !== null) return null;
+  // A conversation from a terminal goes on with the next message.
+  if (adopted !== null && session.lastTurn === null && session.state === 'ended' && session.queued === 0) return null;
+  switch (session.state) {
+    case 'idle':
+      if (session.lastTurn === null || session.queued > 0) return null;
+      return { by: 'message', label: 'Continue', does: `tells Claude “${CONTINUE_MESSAGE}”` };
+    case 'ended':
+    case 'failed':
+      return {
+        by: 'start',
+        label: session.sessionId === null ? 'Start again' : 'Continue',
+        does: `starts Claude’s process${excerpt(session)}`,
+      };
+    case 'starting':
+    case 'busy':
+    case 'waiting':
+      return null;
+    default:
+      return session.state satisfies never;
+  }
+}
+
+/** The first message of a restarted process. */
+function excerpt({ queued, lastTurn }: NonNullable<StageView['session']>): string {
+  if (queued > 0) return ', with the first message that waits';
+  return lastTurn === null ? '' : ` and tells it “${CONTINUE_MESSAGE}”`;
+}
+
+/** A call that Claude Code denied, by its entry in the decision log. */
+export interface DeniedCall {
+  stageId: StageId;
+  requestId: RequestId;
+}
+
+const RETRY_KEY = 'denial-retry';
+
+/** Whether a denied call can be allowed after all. It depends on settings and rules, which change without an event, so it is asked at each look. */
+export const denialRetryQuery = ({ stageId, requestId }: DeniedCall) =>
+  queryOptions({
+    queryKey: [RETRY_KEY, stageId, requestId],
+    refetchOnMount: 'always',
+    queryFn: ({ signal }) => client.command('get_denial_retry', { stageId, requestId }, { signal }),
+  });
+
+/** Asks again whether the denied calls of a stage that are on screen can be allowed. */
+export const refreshDenialRetries = (cache: QueryClient, stageId: StageId): void =>
+  void cache.invalidateQueries({ queryKey: [RETRY_KEY, stageId] });
+
+/** Allows a denied call, exactly and for an hour, and has Claude make it again. A second press changes nothing. */
+export const useRetryDenial = (title: string) =>
+  useCommand({
+    run: (denied: DeniedCall) => client.command('retry_denial', denied),
+    failed: `The denied call of ${title} was not allowed`,
+    stageId: ({ stageId }) => stageId,
+  });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { decision, entry, request } from '../test/samples.ts';
-import { hasEarlier, joinTranscripts, lastIndex, withDecisions } from './transcript-pages.ts';
+import { hasEarlier, joinTranscripts, lastIndex, withDecisions } from './recent-events.ts';
 
 const text = (index: number) => entry(index, 'text', { text: `t${index}`, blockId: `b${index}` });
 const part = (...indices: number[]) => ({ entries: indices.map(text), total: indices.at(-1) ?? 0 });

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { failureText } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
-import { ErrorBody } from '../ui/error-note.tsx';
+import { ErrorBody } from '../ui/notes.tsx';
 
 interface Command<Input, Reply> {
   run: (input: Input) => Promise<Reply>;

@@ -1,8 +1,7 @@
 import type { ProjectId, StageId } from '@callboard/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { client, errorText } from '../lib/api-client.ts';
-import type { Completion, Suggestions } from '../lib/completion.ts';
-import { COMMANDS_BEFORE_START, matchingCommands } from '../lib/slash-commands.ts';
+import { COMMANDS_BEFORE_START, type Completion, matchingCommands, type Suggestions } from '../lib/completion.ts';
 import { useCapabilities } from './queries.ts';
 
 const NOTHING: Suggestions = { found: [], note: null };

@@ -11,8 +11,7 @@ import {
 } from '@callboard/contract/client';
 import { withoutHanging } from './hung-requests.ts';
 import { pageFetch } from './page-fetch.ts';
-import { UNANSWERED, unanswered, unconfirmed } from './unanswered.ts';
-import { ATTEMPT_MS, PATIENCE_MS, UPLOAD_MS } from './until-delivered.ts';
+import { ATTEMPT_MS, PATIENCE_MS, UNANSWERED, UPLOAD_MS, unanswered, unconfirmed } from './until-delivered.ts';
 
 const text = {
   unanswered: UNANSWERED,

@@ -1,9 +1,8 @@
 import { CheckRun, checkAtGate, checkGateText, type StageCheck } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, session, stage } from '../test/samples.ts';
-import { checkResult, runFacts, runTime } from './check-words.ts';
-import { stoppedText } from './needs-you-words.ts';
-import { stateLabel } from './state-words.ts';
+import { checkResult, runFacts, runTime } from './check-text.ts';
+import { stateLabel, stoppedText } from './stage-status.ts';
 
 const ID = '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e62';
 const check = (state: StageCheck['state'], failures = 0): StageCheck => ({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { gapSentences, gapsText } from './cli-gap-words.ts';
+import { gapSentences, gapsText } from './stage-status.ts';
 
 it('counts the features a release lacks, and is null if it has all', () => {
   expect(gapsText({ cliVersion: '2.1.330', cliGaps: [] })).toBeNull();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandDeps, commandIn, withCheck } from './command-parts.ts';
+import { commandDeps, commandIn, withCheck } from './isolation-text.ts';
 
 it('finds the commands of a message between backticks', () => {
   expect(commandDeps('Run `git init` there, then try again.')).toEqual([

@@ -8,7 +8,7 @@ import {
   leftText,
   needsAsking,
   planText,
-} from './completion-words.ts';
+} from './completion-text.ts';
 
 const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
   MergePlan.parse({

@@ -1,8 +1,7 @@
 import { type StageView, stagesNeedingYou } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { at, board, session, stage } from '../test/samples.ts';
-import { canAcknowledgeDenial, stoppedText } from './needs-you-words.ts';
-import { reasonText, stateLabel } from './state-words.ts';
+import { canAcknowledgeDenial, reasonText, stateLabel, stoppedText } from './stage-status.ts';
 
 const openDenial = { source: 'rule', detail: 'Bash(npm run *)', asked: 'Bash npm run foo', at: at(1) };
 const lastTurn = { outcome: 'succeeded', at: at(1), message: null };

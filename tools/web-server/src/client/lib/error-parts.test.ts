@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { errorDeps } from './error-parts.ts';
+import { errorDeps } from './error-steps.ts';
 
 it('splits what happened from the details below it', () => {
   expect(errorDeps(new Error('The disk is full.\nfatal: a\nfatal: b\n'))).toEqual({

@@ -1,6 +1,6 @@
 import { type ErrorStep, type ProblemDefinition, problems } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { errorDeps } from './error-parts.ts';
+import { errorText } from './api-client.ts';
 
 /** An error for a person: the cause first, what only some want to read apart from it, and what can be done. */
 export interface ErrorDescription {
@@ -16,4 +16,17 @@ export function describeError(error: unknown): ErrorDescription {
   if (error.code === 'unreadable') return { ...parts, step: 'reload' };
   const { text, step }: ProblemDefinition = problems[error.code];
   return { ...parts, text: text ?? parts.text, step: step ?? null };
+}
+
+/** A refusal for a person: what happened, why and what to do, and apart from that what only some want to read, such as git's output. */
+export interface ErrorParts {
+  text: string;
+  details: string | null;
+}
+
+/** Splits a refusal's text: the server puts details on lines of their own, below the first. */
+export function errorDeps(error: unknown): ErrorParts {
+  const [first = '', ...rest] = errorText(error).trim().split('\n');
+  const details = rest.join('\n').trim();
+  return { text: first, details: details === '' ? null : details };
 }

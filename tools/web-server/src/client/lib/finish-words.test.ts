@@ -1,7 +1,7 @@
 import { Phase } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { finishOfStage } from './finish-words.ts';
+import { finishOfStage } from './stage-options.ts';
 
 const phase = (gate: 'none' | 'human') => Phase.parse({ name: 'Build', prompt: 'Build it.', gate });
 const stage = (finish: 'none' | 'merge' | null, gate: 'none' | 'human' = 'none') => ({

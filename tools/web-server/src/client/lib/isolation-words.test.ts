@@ -1,6 +1,6 @@
 import { IsolationReason } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { isolationText, ranWithoutAsking, supportText } from './isolation-words.ts';
+import { isolationText, ranWithoutAsking, supportText } from './isolation-text.ts';
 
 it('says "prevented" only of a session whose commands are prevented', () => {
   const prevented = isolationText({ level: 'prevented', reason: 'sandboxed', detail: null });

@@ -2,7 +2,7 @@ import { LIMIT_DEFAULTS, type LimitsView } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { session } from '../test/samples.ts';
 import { clockTime } from './format.ts';
-import { comingTime, limitLine, limitWaitText } from './limit-words.ts';
+import { comingTime, limitLine, limitWaitText } from './limit-text.ts';
 
 const NOW = new Date(2026, 0, 1, 12);
 const LATER = new Date(2026, 0, 1, 18, 41).toISOString();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mergedText } from './merged-words.ts';
+import { mergedText } from './completion-text.ts';
 
 const merged = {
   method: 'squash' as const,

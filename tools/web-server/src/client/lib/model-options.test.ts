@@ -1,6 +1,6 @@
 import type { Capabilities } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { effortOptions, modelOptions } from './model-options.ts';
+import { effortOptions, modelOptions } from './stage-options.ts';
 
 const model = (value: string, resolved: string, efforts: string[] = []) => ({
   value,

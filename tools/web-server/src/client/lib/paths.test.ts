@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fileName, pathText, relativePath, shortPath } from './paths.ts';
+import { fileName, pathText, relativePath, shortPath } from './tool-text.ts';
 
 it('shows a path relative to its folder', () => {
   expect(relativePath('/w/src/a.ts', '/w')).toBe('src/a.ts');

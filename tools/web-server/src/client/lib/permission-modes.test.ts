@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { modeLabel, modeOptionsOf } from './permission-modes.ts';
+import { modeLabel, modeOptionsOf } from './stage-options.ts';
 
 const values = (...args: Parameters<typeof modeOptionsOf>) => modeOptionsOf(...args).map(({ value }) => value);
 

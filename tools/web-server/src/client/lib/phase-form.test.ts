@@ -1,6 +1,6 @@
 import { NewPhases, type Phase } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { emptyPhase, type PhaseForm, phaseFormOf, phaseOf, phaseProblem } from './phase-form.ts';
+import { emptyPhase, type PhaseForm, phaseFormOf, phaseOf, phaseProblem } from './phases.ts';
 
 const problemsOf = (...phases: PhaseForm[]): string[] => {
   const parsed = NewPhases.safeParse(phases.map(phaseOf));

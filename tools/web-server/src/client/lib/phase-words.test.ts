@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { session, stage } from '../test/samples.ts';
-import { phaseAtGate, phaseStates, phaseText } from './phase-words.ts';
+import { phaseAtGate, phaseStates, phaseText } from './phases.ts';
 
 const pipeline = ['Plan', 'Build', 'Check'].map((name) => ({ name, prompt: 'p', gate: 'human' as const }));
 const phased = (change: Record<string, unknown>) => ({

@@ -7,7 +7,7 @@ import {
   openPlanText,
   pullRequestDeps,
   pullRequestText,
-} from './pull-request-words.ts';
+} from './pull-request-text.ts';
 
 const pullRequest = (fields: Partial<PullRequest> = {}): PullRequest =>
   PullRequest.parse({

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { mediaTypeOf, readFile } from './read-file.ts';
+import { mediaTypeOf, readFile } from './files.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

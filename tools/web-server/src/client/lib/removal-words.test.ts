@@ -1,7 +1,7 @@
 import type { Removal } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { formatSize } from './format.ts';
-import { deletedText, removalText } from './removal-words.ts';
+import { deletedText, removalText } from './removal-text.ts';
 
 const NOTHING: Removal = {
   worktree: null,

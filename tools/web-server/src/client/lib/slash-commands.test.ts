@@ -1,6 +1,6 @@
 import type { SlashCommand } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { matchingCommands, mayBeCommand } from './slash-commands.ts';
+import { matchingCommands, mayBeCommand } from './completion.ts';
 
 const command = (name: string, aliases: string[] = []): SlashCommand => ({
   name,

@@ -1,5 +1,5 @@
 import type { SessionSummary, WakeUp } from '@callboard/contract';
-import { comingTime, isAhead } from './limit-words.ts';
+import { comingTime, isAhead } from './limit-text.ts';
 
 type Sleeper = Pick<SessionSummary, 'wakeUps' | 'launchId'>;
 

@@ -2,8 +2,8 @@ import type { BoardEvent, QueuedMessage } from '@callboard/contract';
 import { CLAUDE_UNCHECKED, MessageId, RequestId } from '@callboard/contract';
 import { QueryClient } from '@tanstack/react-query';
 import { afterEach, expect, it } from 'vitest';
-import { denialRetryQuery } from '../data/denial-retry.ts';
 import { boardQuery, queueQuery, transcriptQuery } from '../data/queries.ts';
+import { denialRetryQuery } from '../data/stage-commands.ts';
 import { at, board, decision, entry, request, session, stage } from '../test/samples.ts';
 import { applyEvent, applyNotices, resync } from './apply-board-event.ts';
 

@@ -7,22 +7,25 @@ import {
   type StageId,
 } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
-import { refreshDenialRetries } from '../data/denial-retry.ts';
-import { addNewLogin, removeLogin } from '../data/login-queries.ts';
 import {
+  addNewLogin,
+  applySideRun,
   boardQuery,
+  commentsQuery,
   type Ending,
   endingKey,
   queueQuery,
   refreshDecisionLog,
   refreshRules,
+  removeLogin,
   transcriptQuery,
+  viewedQuery,
 } from '../data/queries.ts';
-import { recentEventsOf } from '../data/recent-events.ts';
-import { applySideRun, commentsQuery, viewedQuery } from '../data/review-queries.ts';
+import { joinTranscripts, lastIndex, loadAfter, recentEventsOf, withDecisions } from '../data/recent-events.ts';
 import { applyDraft } from '../data/server-drafts.ts';
-import { withDecisions } from '../data/transcript-pages.ts';
-import { applyCommand } from '../data/workspace-queries.ts';
+import { refreshDenialRetries } from '../data/stage-commands.ts';
+import { applyCommand } from '../data/worktree-queries.ts';
+import { dropBlocks, type StreamStore } from './stream-store.ts';
 
 /**
  * Applies one event to the query cache; after a gap the board is reloaded. One that was applied changes nothing: it comes again
@@ -162,4 +165,40 @@ function setQueue(cache: QueryClient, stageId: StageId, change: (old: Queue) => 
 function withMessage(old: Queue, message: QueuedMessage): Queue {
   const others = old.queue.filter((m) => m.messageId !== message.messageId);
   return { ...old, queue: [...others, message].sort((a, b) => a.position - b.position) };
+}
+
+/** Fetches what was appended to open transcripts; many notifications become one request. */
+export function createTranscriptFeed(cache: QueryClient, store: StreamStore) {
+  const wanted = new Map<StageId, number>();
+  const pulling = new Set<StageId>();
+
+  async function pull(stageId: StageId): Promise<void> {
+    const query = transcriptQuery(stageId);
+    const { queryKey } = query;
+    if (cache.getQueryState(queryKey) === undefined) return; // not open
+    for (;;) {
+      const last = lastIndex(await cache.ensureQueryData(query));
+      if (last >= (wanted.get(stageId) ?? 0)) return;
+      const more = await loadAfter(stageId, last);
+      cache.setQueryData(
+        queryKey,
+        (old) => old && withDecisions(joinTranscripts(old, more), recentEventsOf(cache).decisions(stageId)),
+      );
+      const stored = new Set(more.entries.flatMap((entry) => ('blockId' in entry ? [entry.blockId] : [])));
+      store.setState((state) => ({ text: dropBlocks(state.text, stageId, stored) }));
+      if (more.entries.length === 0) return;
+    }
+  }
+
+  return {
+    appended(stageId: StageId, index: number): void {
+      wanted.set(stageId, Math.max(index, wanted.get(stageId) ?? 0));
+      if (pulling.has(stageId)) return;
+      pulling.add(stageId);
+      pull(stageId)
+        // The server did not answer: reload after the next connection.
+        .catch(() => cache.invalidateQueries({ queryKey: transcriptQuery(stageId).queryKey }))
+        .finally(() => pulling.delete(stageId));
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { PATIENCE_MS } from '../lib/until-delivered.ts';
-import { watchLongAbsence } from './connection-state.ts';
+import { watchLongAbsence } from './start-stream.ts';
 import { canAnswer, canCommand, createStreamStore } from './stream-store.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { seekLeadership } from './leadership.ts';
+import { seekLeadership } from './shared-stream.ts';
 
 /** One lock, as the browser's tabs see it: granted in turn, or taken by force. */
 function oneLock(): LockManager {

@@ -2,7 +2,7 @@ import { QueryClient } from '@tanstack/react-query';
 import { expect, it } from 'vitest';
 import { boardQuery } from '../data/queries.ts';
 import { at, board, stage } from '../test/samples.ts';
-import { createReceiver } from './receive.ts';
+import { createReceiver } from './start-stream.ts';
 import { createStreamStore } from './stream-store.ts';
 
 function setUp() {

@@ -1,7 +1,6 @@
 import { type BoardView, MessageId, StageId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
-import { createQueryClient } from '../app/query-client.ts';
-import { boardQuery, queueQuery } from '../data/queries.ts';
+import { boardQuery, createQueryClient, queueQuery } from '../data/queries.ts';
 import { startPageServer } from '../test/page-server.ts';
 import { at, board, stage } from '../test/samples.ts';
 import { startStream } from './start-stream.ts';

@@ -3,8 +3,7 @@ import { createContext, use, useEffect, useMemo } from 'react';
 import { useStore } from 'zustand';
 import { useShallow } from 'zustand/shallow';
 import type { BoardStream } from './start-stream.ts';
-import { canAnswer, canCommand, type StreamState } from './stream-store.ts';
-import type { StreamingBlock } from './streaming-text.ts';
+import { canAnswer, canCommand, type StreamingBlock, type StreamState } from './stream-store.ts';
 
 const StreamContext = createContext<BoardStream | null>(null);
 export const StreamProvider = StreamContext.Provider;

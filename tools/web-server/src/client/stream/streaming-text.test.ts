@@ -1,6 +1,6 @@
 import { TextDelta } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { addDeltas, dropBlocks, dropStage } from './streaming-text.ts';
+import { addDeltas, dropBlocks, dropStage } from './stream-store.ts';
 
 const delta = (stageId: string, blockId: string, text: string, offset = 0) =>
   TextDelta.parse({ stageId, blockId, kind: 'text', text, offset, parentToolUseId: null });

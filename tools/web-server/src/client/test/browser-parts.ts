@@ -1,5 +1,5 @@
-import { layOutGraph } from '../features/board/model/lay-out-graph.ts';
-import type { StageGraph } from '../features/board/model/stage-graph.ts';
+import type { StageGraph } from '../features/board/graph-model.ts';
+import { layOutGraph } from '../features/board/lay-out-graph.ts';
 
 /** What jsdom lacks and the page needs. Everything that depends on layout answers as for a page of 1280 x 800. */
 const realFetch = globalThis.fetch;

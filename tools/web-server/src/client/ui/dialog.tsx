@@ -1,8 +1,8 @@
-import { Modal } from '@mantine/core';
+import { Button, Group, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import css from './dialog.module.css';
-import { useCoversPage, useRecentlyShown, useTopLayer } from './dialog-layers.ts';
+import { useCoversPage, useRecentlyShown, useTopLayer } from './shortcuts.tsx';
 
 interface DialogProps {
   opened: boolean;
@@ -50,5 +50,33 @@ function DialogHead({ title, children }: { title: string; children: ReactNode })
       <Modal.Title className={css.title}>{title}</Modal.Title>
       {children}
     </div>
+  );
+}
+
+interface ConfirmProps {
+  opened: boolean;
+  title: string;
+  text: string;
+  /** The verb on the button. */
+  verb: string;
+  busy: boolean;
+  confirm: () => void;
+  close: () => void;
+}
+
+/** Asks for confirmation of something that cannot be undone. */
+export function Confirm({ opened, title, text, verb, busy, confirm, close }: ConfirmProps) {
+  return (
+    <Dialog opened={opened} close={close} title={title} size={440} closeOnClickOutside>
+      <p>{text}</p>
+      <Group justify="flex-end" gap="sm" mt="lg">
+        <Button variant="default" onClick={close} data-autofocus>
+          Cancel
+        </Button>
+        <Button onClick={confirm} loading={busy}>
+          {verb}
+        </Button>
+      </Group>
+    </Dialog>
   );
 }

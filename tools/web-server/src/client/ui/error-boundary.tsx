@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { Component, type ComponentType, type ErrorInfo, lazy, type ReactNode, Suspense, useState } from 'react';
 import { client } from '../lib/api-client.ts';
 import css from './error-boundary.module.css';
-import { FailureNote } from './note.tsx';
+import { FailureNote } from './notes.tsx';
 
 /** A lazy component could not be loaded: no answer, or Callboard was updated and the file has another name now. */
 class ChunkLoadError extends Error {

@@ -4,7 +4,7 @@ import { create } from 'zustand';
 import type { HighlightTree } from '../lib/highlighter.ts';
 import { whenIdle } from '../lib/when-idle.ts';
 import './highlighted.css';
-import { Seen } from './seen.tsx';
+import { Seen } from './text.tsx';
 
 export type Highlight = (text: string, language: string) => HighlightTree | null;
 

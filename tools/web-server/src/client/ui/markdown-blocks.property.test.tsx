@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { expect, it } from 'vitest';
-import { type MarkdownBlocks, markdownBlocks, NO_BLOCKS } from './markdown-blocks.ts';
+import { type MarkdownBlocks, markdownBlocks, NO_BLOCKS } from './markdown-view.tsx';
 
 /** What turns lines into blocks, and blocks into other blocks. */
 const PIECES = [

@@ -1,12 +1,8 @@
 import { StageId } from '@callboard/contract';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
-import { priorityLabel } from '../lib/priority-words.ts';
-import { KindIcon } from './kind-icon.tsx';
-import { MiddleCut } from './middle-cut.tsx';
-import { PriorityMark } from './priority-mark.tsx';
-import { ProjectMark } from './project-mark.tsx';
-import { StageIdText } from './stage-id-text.tsx';
+import { KindIcon, PriorityMark, ProjectMark, priorityLabel, StageIdText } from './marks.tsx';
+import { MiddleCut } from './text.tsx';
 
 it('says a priority in a word, and draws nothing for the normal one', () => {
   expect([0, 1, 2, 3, 9].map(priorityLabel)).toEqual(['Urgent', 'High', 'Normal', 'Low', 'Low']);

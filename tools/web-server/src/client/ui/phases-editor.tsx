@@ -1,10 +1,10 @@
-import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core';
+import { parseTemplate, TEMPLATE_NAMES, type TemplateName } from '@callboard/contract';
+import { ActionIcon, Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react';
-import { MODE_OPTIONS } from '../lib/permission-modes.ts';
-import { emptyPhase, type PhaseForm } from '../lib/phase-form.ts';
-import { GateFields } from './gate-fields.tsx';
+import { useState } from 'react';
+import { emptyPhase, type PhaseForm } from '../lib/phases.ts';
+import { MODE_OPTIONS } from '../lib/stage-options.ts';
 import css from './phases-editor.module.css';
-import { TemplateField, TemplateNames } from './template-field.tsx';
 
 interface PhasesEditorProps {
   phases: readonly PhaseForm[];
@@ -155,4 +155,145 @@ const PhaseButton = ({ label, off, act, Icon }: PhaseButtonProps) => (
   <ActionIcon variant="default" size={36} aria-label={label} title={label} disabled={off} onClick={act}>
     <Icon size={16} />
   </ActionIcon>
+);
+
+interface GateFieldsProps {
+  phase: PhaseForm;
+  index: number;
+  isLast: boolean;
+  change: (index: number, part: Partial<PhaseForm>) => void;
+}
+
+const NEXT_STARTS = 'The next phase starts automatically';
+
+/** What decides at the end of a phase. */
+function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
+  const options = isLast
+    ? [
+        { value: 'none', label: 'The stage is complete' },
+        { value: 'human', label: 'You review the stage and finish it' },
+        { value: 'check', label: 'A command decides' },
+      ]
+    : [
+        { value: 'human', label: 'You start the next phase' },
+        { value: 'none', label: phase.isReview ? 'Without findings, the next phase starts' : NEXT_STARTS },
+        { value: 'check', label: 'A command decides' },
+      ];
+  return (
+    <div className={css.gate}>
+      <NativeSelect
+        label="When it is finished"
+        aria-label={`When phase ${index + 1} is finished`}
+        data={phase.isReview ? options.filter(({ value }) => value !== 'check') : options}
+        value={phase.gate}
+        onChange={({ currentTarget }) => {
+          const gate = currentTarget.value;
+          if (gate === 'none' || gate === 'human' || gate === 'check') change(index, { gate });
+        }}
+      />
+      {phase.gate === 'check' && (
+        <>
+          <TextInput
+            className={css.command}
+            label="Command"
+            aria-label={`Check of phase ${index + 1}`}
+            placeholder="npm test"
+            value={phase.command}
+            spellCheck={false}
+            autoCapitalize="off"
+            onChange={(event) => change(index, { command: event.currentTarget.value })}
+          />
+          <TextInput
+            className={css.number}
+            label="Minutes"
+            aria-label={`Time limit of the check of phase ${index + 1}, in minutes`}
+            inputMode="decimal"
+            value={phase.minutes}
+            onChange={(event) => change(index, { minutes: event.currentTarget.value })}
+          />
+          <TextInput
+            className={css.number}
+            label="Attempts"
+            aria-label={`Attempts of phase ${index + 1}`}
+            inputMode="numeric"
+            value={phase.attempts}
+            onChange={(event) => change(index, { attempts: event.currentTarget.value })}
+          />
+          <p className={css.about}>
+            Runs in the worktree. A failure goes back to Claude; after the last attempt you decide.
+          </p>
+          <TemplateField
+            className={css.message}
+            label="Message after a failure"
+            name={`Message after a failure of phase ${index + 1}`}
+            placeholder="Empty: Callboard says how it ended, with the end of the output"
+            value={phase.message}
+            change={(message) => change(index, { message })}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+interface TemplateFieldProps {
+  label: string;
+  /** Its accessible name. */
+  name: string;
+  placeholder?: string;
+  className?: string | undefined;
+  value: string;
+  change: (text: string) => void;
+}
+
+/** A text with names in double braces. What is wrong with them is said once the field is left. */
+function TemplateField({ label, name, placeholder, className, value, change }: TemplateFieldProps) {
+  const [isLeft, setLeft] = useState(false);
+  const parsed = parseTemplate(value);
+  return (
+    <Textarea
+      label={label}
+      placeholder={placeholder}
+      className={className}
+      value={value}
+      aria-label={name}
+      autosize
+      minRows={label === 'Prompt' ? 2 : 1}
+      maxRows={8}
+      error={isLeft && 'problem' in parsed ? `It ${parsed.problem}.` : undefined}
+      onFocus={() => setLeft(false)}
+      onBlur={() => setLeft(true)}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
+  );
+}
+
+const MEANINGS: Readonly<Record<TemplateName, string>> = {
+  'stage.title': 'The title of the stage',
+  'stage.prompt': 'The prompt of the stage. The first message begins with it if the first phase does not use it',
+  'previous.result': 'What Claude said last in the phase before',
+  'check.output': 'The end of what the last check printed',
+};
+
+/** The names for prompts, and what each stands for. */
+const TemplateNames = () => (
+  <details className={css.names}>
+    <summary>Names for prompts</summary>
+    <dl>
+      {TEMPLATE_NAMES.map((name) => (
+        <div key={name}>
+          <dt>
+            <code>{`{{${name}}}`}</code>
+          </dt>
+          <dd>{MEANINGS[name]}</dd>
+        </div>
+      ))}
+      <div>
+        <dt>
+          <code>{String.raw`\{{`}</code>
+        </dt>
+        <dd>The braces themselves</dd>
+      </div>
+    </dl>
+  </details>
 );

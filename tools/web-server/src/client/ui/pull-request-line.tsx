@@ -7,9 +7,9 @@ import {
 } from '@tabler/icons-react';
 import { Fragment } from 'react';
 import { exactTime } from '../lib/format.ts';
-import { HOST_NAMES, pullRequestDeps } from '../lib/pull-request-words.ts';
+import { HOST_NAMES, pullRequestDeps } from '../lib/pull-request-text.ts';
 import css from './pull-request-line.module.css';
-import { TimeSince } from './time-since.tsx';
+import { TimeSince } from './text.tsx';
 
 const ICONS = {
   draft: IconGitPullRequestDraft,

@@ -1,6 +1,6 @@
 import { type ChangeEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Completion, completionAt, type Suggestion, type Suggestions, withMention } from '../lib/completion.ts';
-import { isComposing } from '../lib/is-composing.ts';
+import { isComposing } from './shortcuts.tsx';
 import css from './text-completion.module.css';
 
 interface TextCompletionInput<Location> {

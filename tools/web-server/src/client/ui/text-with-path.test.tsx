@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';
-import { TextWithPath } from './text-with-path.tsx';
+import { TextWithPath } from './text.tsx';
 
 const shown = (text: string, path?: string) => renderToStaticMarkup(<TextWithPath text={text} path={path} />);
 

@@ -1,11 +1,11 @@
-import { type ToolInput, visibleText } from '@callboard/contract';
+import { type InputChange, type ToolInput, visibleText } from '@callboard/contract';
 import { z } from 'zod';
-import { languageOf } from '../lib/code-language.ts';
-import { relativePath } from '../lib/paths.ts';
-import { field, filePath } from '../lib/tool-words.ts';
+import { field, filePath, relativePath } from '../lib/tool-text.ts';
+import changedInputStyles from './changed-input.module.css';
 import css from './code.module.css';
-import { CodeBlock, Diff } from './code.tsx';
-import { Seen } from './seen.tsx';
+import { CodeBlock, Diff, languageOf } from './code.tsx';
+import lineCountsStyles from './line-counts.module.css';
+import { Seen } from './text.tsx';
 
 interface ToolInputProps {
   toolName: string;
@@ -122,5 +122,41 @@ function ListTree({ items }: { items: unknown[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+interface ChangedInputProps extends InputChange {
+  toolName: string;
+  folder: string | null;
+}
+
+/** Says that a hook changed a call, and shows what Claude wrote. */
+export function ChangedInput({ toolName, hook, from, folder }: ChangedInputProps) {
+  return (
+    <div className={changedInputStyles.changed} role="note" aria-label="Changed by a hook">
+      <p className={changedInputStyles.words}>
+        A hook changed this call{hook !== null && <HookName hook={hook} />}. Claude wrote:
+      </p>
+      <ToolInputView toolName={toolName} input={from} folder={folder} />
+    </div>
+  );
+}
+
+const HookName = ({ hook }: { hook: string }) => (
+  <>
+    {': '}
+    <code className={changedInputStyles.hook}>{visibleText(hook, 'command')}</code>
+  </>
+);
+
+/** How many lines a change adds and removes: "+6 −2". What is zero is left out. */
+export function LineCounts({ added, removed }: { added: number; removed: number }) {
+  if (added === 0 && removed === 0) return <span>no lines changed</span>;
+  return (
+    <span className="figures">
+      {added > 0 && <span className={lineCountsStyles.added}>+{added}</span>}
+      {added > 0 && removed > 0 && ' '}
+      {removed > 0 && <span className={lineCountsStyles.removed}>−{removed}</span>}
+    </span>
   );
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { type PageServer, problem, startPageServer } from '../test/page-server.ts';
 import { board } from '../test/samples.ts';
-import { renewSubscription } from './renew-subscription.ts';
+import { renewSubscription } from './worker-handlers.ts';
 
 const device = {
   deviceId: 'device-1',

@@ -4,10 +4,14 @@
  */
 import '../lib/zod-setup.ts';
 import { PushMessage } from '@callboard/contract';
-import { answerRequest } from './answer-request.ts';
-import { pageOrOffline } from './offline-page.ts';
-import { renewSubscription } from './renew-subscription.ts';
-import { readPushed, shownNotification, verdictOf } from './shown-notification.ts';
+import {
+  answerRequest,
+  pageOrOffline,
+  readPushed,
+  renewSubscription,
+  shownNotification,
+  verdictOf,
+} from './worker-handlers.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 

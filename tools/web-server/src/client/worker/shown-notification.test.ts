@@ -1,8 +1,14 @@
 import { Decision, type PushMessage, RequestId, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { expect, it } from 'vitest';
-import { pageOrOffline } from './offline-page.ts';
-import { answeredMessage, readPushed, refusedMessage, shownNotification, verdictOf } from './shown-notification.ts';
+import {
+  answeredMessage,
+  pageOrOffline,
+  readPushed,
+  refusedMessage,
+  shownNotification,
+  verdictOf,
+} from './worker-handlers.ts';
 
 const request = { stageId: StageId.parse('STAGE-1'), requestId: RequestId.parse('r1') };
 const message: PushMessage = {

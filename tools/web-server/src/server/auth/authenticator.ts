@@ -1,12 +1,10 @@
-import { hash } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Credential, PAGE_HEADER } from '@callboard/contract';
 import { Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { addressKey, type Visits } from '../reach/visits.ts';
-import { sessionCookie } from './cookie.ts';
-import type { PageTokens } from './page-tokens.ts';
 import type { GuessLimit } from './rate-limits.ts';
+import { addressKey, type Visit, type Visits } from './visits.ts';
 
 /** The parts of a request that authentication reads. */
 export interface AuthRequest {
@@ -108,5 +106,80 @@ export function createAuthenticator({ client, visits, tokens, guesses }: Authent
         return false;
       }
     },
+  };
+}
+
+/** The login cookie of this Callboard, as a visitor gets it. */
+export interface SessionCookie {
+  name: string;
+  options: { readonly httpOnly: true; readonly sameSite: 'strict'; readonly path: '/'; readonly secure: boolean };
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/**
+ * Returns the cookie of a visit. Its name includes the port: browsers share cookies between ports, and two Callboards may
+ * run on one host. Under HTTPS it is a `__Host-` cookie, which no plain HTTP and no neighbouring domain can set or read, and no
+ * other cookie is a login there.
+ */
+export function sessionCookie({ origin, isSecure }: Pick<Visit, 'origin' | 'isSecure'>): SessionCookie {
+  const { protocol, port } = new URL(origin);
+  const name = `callboard_session_${port || DEFAULT_PORTS[protocol]}`;
+  return {
+    name: isSecure ? `__Host-${name}` : name,
+    options: { httpOnly: true, sameSite: 'strict', path: '/', secure: isSecure },
+  };
+}
+
+/**
+ * Stateless nonces and page tokens, signed with a key that only this process has. Another process does not accept them, so
+ * a program that takes the port while this one is down cannot use them.
+ */
+export interface PageTokens {
+  /** Returns a nonce for a page to sign, valid for a minute. */
+  nonce(): string;
+  isFresh(nonce: string): boolean;
+  /** Returns a token for a page of the login with this secret, valid for twelve hours. */
+  issue(secret: string): string;
+  isValid(token: string, secret: string): boolean;
+}
+
+const NONCE_MS = 60_000;
+const TOKEN_MS = 12 * 3_600_000;
+
+/** @param now milliseconds of a monotonic clock */
+export function createPageTokens(now: () => number): PageTokens {
+  const key = randomBytes(32);
+
+  const sign = (what: string, until: string, of: string) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([what, until, of]))
+      .digest();
+
+  /** Returns `<until>.<signature>`; to verify it, `of` must be presented with it. */
+  const signed = (what: string, ms: number, of: string) => {
+    const until = String(Math.round(now() + ms));
+    return `${until}.${sign(what, until, of).toString('base64url')}`;
+  };
+
+  function isSigned(what: string, text: string, of: string): boolean {
+    const [until = '', shown = '', ...more] = text.split('.');
+    if (more.length > 0 || !/^\d{1,15}$/.test(until) || Number(until) <= now()) return false;
+    const given = Buffer.from(shown, 'base64url');
+    const right = sign(what, until, of);
+    return given.length === right.length && timingSafeEqual(given, right);
+  }
+
+  return {
+    nonce() {
+      const random = randomBytes(16).toString('base64url');
+      return `${random}.${signed('nonce', NONCE_MS, random)}`;
+    },
+    isFresh(nonce) {
+      const [random = ''] = nonce.split('.', 1);
+      return isSigned('nonce', nonce.slice(random.length + 1), random);
+    },
+    issue: (secret) => signed('page', TOKEN_MS, secret),
+    isValid: (token, secret) => isSigned('page', token, secret),
   };
 }

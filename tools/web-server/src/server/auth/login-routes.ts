@@ -8,12 +8,10 @@ import { z } from 'zod';
 import { Rejection } from '../errors.ts';
 import { json, noContent, problemResponses, problemsAs } from '../openapi/responses.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { addressKey, type Visits } from '../reach/visits.ts';
 import type { Ask } from '../routes/relay.ts';
-import { browserName } from './browser-name.ts';
-import { sessionCookie } from './cookie.ts';
-import type { PageTokens } from './page-tokens.ts';
+import { type PageTokens, sessionCookie } from './authenticator.ts';
 import type { RequestLimit } from './rate-limits.ts';
+import { addressKey, type Visits } from './visits.ts';
 
 export interface LoginRoutesOptions {
   client: OrchestratorClient;
@@ -159,3 +157,30 @@ export const logoutRoute: FastifyPluginAsyncZod<LogoutOptions> = async (app, { a
     return reply.clearCookie(cookie.name, cookie.options).code(204).send(null);
   });
 };
+
+/** In this order: most browsers name others as well. */
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:HeadlessChrome|Chrome|Chromium|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+const nameIn = (text: string, names: readonly (readonly [RegExp, string])[]) =>
+  names.find(([pattern]) => pattern.test(text))?.[1];
+
+/** Returns a readable name for a `User-Agent`: `Firefox on Linux`. */
+export function browserName(userAgent = ''): string {
+  const browser = nameIn(userAgent, BROWSERS) ?? 'A browser';
+  const system = nameIn(userAgent, SYSTEMS);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -6,9 +6,8 @@ import { expect, it } from 'vitest';
 import { createTestLog } from '../../../test/harness.ts';
 import { modeChanged } from '../../../test/samples.ts';
 import { OrchestratorUnreachable } from '../errors.ts';
-import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { createEventFeed } from '../orchestrator/event-feed.ts';
-import { type RawEvent, toRawEvent } from '../orchestrator/raw-event.ts';
+import { createEventFeed, type OrchestratorClient } from '../orchestrator/client.ts';
+import { type RawEvent, toRawEvent } from '../orchestrator/connection.ts';
 import { createEventHub } from './event-hub.ts';
 
 const MACHINES = 2;

@@ -7,8 +7,7 @@ import {
 } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Ask } from '../routes/relay.ts';
-import { json, problemResponses } from './responses.ts';
-import { schemaNotes } from './schemas.ts';
+import { json, problemResponses, schemaNotes } from './responses.ts';
 
 const DESCRIPTION = `Everything that the board can do. JSON in and out; an error is \`application/problem+json\` with a stable \`code\`.
 The reply to a command comes after the orchestrator's, so that its status says what really happened. A 503 says what is

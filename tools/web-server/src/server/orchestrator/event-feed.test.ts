@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createTestLog } from '../../../test/harness.ts';
 import { modeChanged } from '../../../test/samples.ts';
 import { OrchestratorUnreachable } from '../errors.ts';
-import { createEventFeed } from './event-feed.ts';
+import { createEventFeed } from './client.ts';
 
 /** What may happen, in any order. */
 const Step = fc.oneof(

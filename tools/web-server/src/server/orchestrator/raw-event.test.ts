@@ -1,7 +1,7 @@
 import { type BoardEvent, wireName } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { modeChanged } from '../../../test/samples.ts';
-import { checkEvent, cutEventFrame, toRawEvent } from './raw-event.ts';
+import { checkEvent, cutEventFrame, toRawEvent } from './connection.ts';
 
 /** As the gateway of the orchestrator writes it. */
 const frameOf = ({ type, seq, at, data }: BoardEvent): string =>

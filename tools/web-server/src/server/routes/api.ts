@@ -1,16 +1,18 @@
+import { StageId } from '@callboard/contract';
 import { type RoutedCommand, routes } from '@callboard/contract/client';
+import type { RouteOptions } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { logoutRoute } from '../auth/login-routes.ts';
 import type { RequestLimit } from '../auth/rate-limits.ts';
+import type { Visits } from '../auth/visits.ts';
 import type { EventHub } from '../events/event-hub.ts';
 import { documentRoute } from '../openapi/document.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import type { Visits } from '../reach/visits.ts';
-import { pendingRoute } from './board.ts';
-import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
-import { createAsk, relayRoute } from './relay.ts';
+import { type Ask, createAsk, relayRoute } from './relay.ts';
+import { decisionsRoute } from './sessions.ts';
 
 export interface ApiRoutesOptions {
   client: OrchestratorClient;
@@ -47,3 +49,17 @@ export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, op
   await app.register(logoutRoute, { ask, visits });
   await app.register(documentRoute, { ask });
 };
+
+const params = z.object({ stageId: StageId });
+
+/** `GET /api/sessions/:stageId/pending`: the pending requests of one stage. */
+function pendingRoute(ask: Ask): RouteOptions {
+  const all = relayRoute('get_pending', ask);
+  return {
+    ...all,
+    url: '/api/sessions/:stageId/pending',
+    schema: { ...all.schema, operationId: 'get_pending_of_stage', summary: 'List pending requests of a stage', params },
+    // The schema of the route has checked it.
+    handler: (request) => ask(request, 'get_pending', request.params as z.infer<typeof params>),
+  };
+}

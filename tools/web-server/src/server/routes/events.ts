@@ -5,8 +5,7 @@ import { z } from 'zod';
 import type { Authenticator, Login } from '../auth/authenticator.ts';
 import { Rejection } from '../errors.ts';
 import type { EventHub, StreamOwner } from '../events/event-hub.ts';
-import { noContent, problemResponses } from '../openapi/responses.ts';
-import { withExample } from '../openapi/schemas.ts';
+import { noContent, problemResponses, withExample } from '../openapi/responses.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import type { Ask } from './relay.ts';
 

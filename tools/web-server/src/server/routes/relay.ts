@@ -17,11 +17,10 @@ import { pathFields, type RoutedCommand, routes, toRequest } from '@callboard/co
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { Visits } from '../auth/visits.ts';
 import { Rejection } from '../errors.ts';
-import { json, problemResponses } from '../openapi/responses.ts';
-import { withExample } from '../openapi/schemas.ts';
+import { json, problemResponses, withExample } from '../openapi/responses.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import type { Visits } from '../reach/visits.ts';
 
 /** Relays a command to the orchestrator with the credential of the request, which the orchestrator checks. */
 export type Ask = <T extends CommandType>(

@@ -1,0 +1,50 @@
+import { type CommandHandlers, requireLogin } from '../../core/commands/command-handler.ts';
+import type { Authenticated, Logins } from '../../core/commands/logins.ts';
+import { Rejection } from '../../lib/errors.ts';
+
+type LoginCommands =
+  | 'create_login_code'
+  | 'create_metrics_token'
+  | 'get_logins'
+  | 'remove_login'
+  | 'auth_redeem'
+  | 'auth_prove'
+  | 'auth_check'
+  | 'auth_logout';
+
+/** A token must not make a login that outlives it. @throws Rejection `page_only`, `not_logged_in` */
+function requirePage(login: Authenticated | null, what: string): void {
+  if (requireLogin(login).kind === 'page') return;
+  const message = `${what} from a browser that is logged in, not with an API token or from a terminal.`;
+  throw new Rejection('page_only', message);
+}
+
+export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandlers, LoginCommands> => ({
+  get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
+  remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
+  create_login_code: async (_, { actor, login }) => {
+    requirePage(login, 'Add a device');
+    return logins.invite(actor.name);
+  },
+  create_metrics_token: async (_, { actor, login }) => {
+    requirePage(login, 'Make a token for metrics');
+    return { token: await logins.createMetricsToken(actor.name) };
+  },
+  auth_redeem: logins.redeem,
+  auth_prove: async (input, { login }) => {
+    const { loginId, kind } = requireLogin(login);
+    if (loginId === null || kind !== 'page')
+      throw new Rejection('bad_request', 'A token has no page that could be proven.');
+    await logins.prove(loginId, input);
+    return { loginId };
+  },
+  auth_check: async (_, { login }) => {
+    const { actor, loginId } = requireLogin(login);
+    return { actor, loginId };
+  },
+  auth_logout: async (_, { actor, login }) => {
+    const { loginId } = requireLogin(login);
+    if (loginId !== null) await logins.end(loginId, actor.name);
+    return {};
+  },
+});

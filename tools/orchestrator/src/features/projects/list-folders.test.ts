@@ -1,0 +1,50 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
+import { listFolders } from './projects.ts';
+
+async function setUp() {
+  const home = await temporaryFolder();
+  const dataDir = join(home, 'callboard-data');
+  for (const folder of ['shop/.git', 'attic', '.cache', 'callboard-data', 'notes'])
+    await mkdir(join(home, folder), { recursive: true });
+  await writeFile(join(home, 'letter.txt'), 'dear');
+  await writeFile(join(home, 'notes', '.git'), 'gitdir: elsewhere');
+  await symlink(join(home, 'attic'), join(home, 'link'));
+  await symlink(join(home, 'nowhere'), join(home, 'broken'));
+  return { home, list: (path?: string) => listFolders({ home, dataDir }, path) };
+}
+
+it('lists folders from the home folder, repositories first, without files and hidden folders', async () => {
+  const { home, list } = await setUp();
+  const { folder, parent, folders, isCut } = await list();
+  expect(folder).toMatchObject({ path: home, isRepository: false });
+  expect(parent).toBe(join(home, '..'));
+  expect(folders.map(({ name, isRepository }) => [name, isRepository])).toEqual([
+    ['notes', true],
+    ['shop', true],
+    ['attic', false],
+    ['link', false],
+  ]);
+  expect(isCut).toBe(false);
+  expect((await list('~/shop')).folder).toMatchObject({ name: 'shop', isRepository: true });
+});
+
+it('begins above a home folder that does not exist', async () => {
+  const { home } = await setUp();
+  const { folder } = await listFolders({ home: join(home, 'no', 'home'), dataDir: '/nowhere' });
+  expect(folder.path).toBe(home);
+});
+
+it.each([
+  ['~/nothing', 'unknown_folder', /no folder/],
+  ['~/letter.txt', 'unknown_folder', /a file/],
+  ['~ada/code', 'bad_request', /another account/],
+  ['code', 'bad_request', /absolute path/],
+  ['/proc/self', 'folder_unreadable', /not listed/],
+  ['~/callboard-data', 'folder_unreadable', /not listed/],
+])('refuses %s, and says why', async (path, code, message) => {
+  const { list } = await setUp();
+  await expect(list(path)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});

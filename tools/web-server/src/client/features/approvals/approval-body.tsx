@@ -1,0 +1,331 @@
+import {
+  blockedPathText,
+  type PendingRequest,
+  type Risk,
+  type RiskCode,
+  type TranscriptEntry,
+  visibleText,
+} from '@callboard/contract';
+import { Button, type ButtonProps } from '@mantine/core';
+import {
+  type Icon,
+  IconAlertTriangle,
+  IconCalendarTime,
+  IconChevronRight,
+  IconFolderShare,
+  IconGitBranch,
+  IconGitFork,
+  IconKey,
+  IconPackageImport,
+  IconPencil,
+  IconPlayerStop,
+  IconShieldOff,
+  IconTrash,
+  IconWorld,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../../lib/api-client.ts';
+import { asSentence } from '../../lib/format.ts';
+import { toolText } from '../../lib/tool-text.ts';
+import content from '../../ui/content.module.css';
+import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
+import { Seen } from '../../ui/text.tsx';
+import { ChangedInput } from '../../ui/tool-input.tsx';
+import { useRuleOffer } from '../rules/rule-offer.tsx';
+import { AllowEdits, AlwaysAllow, alwaysAllowOffers, editsOffer } from './always-allow.tsx';
+import { AskedInput } from './asked-input.tsx';
+import { useDecision, useKeysWork } from './decision-place.tsx';
+import { changedInput, editableText, editProblem } from './edited-input.ts';
+import css from './request.module.css';
+import { useDraft } from './request-drafts.ts';
+import stakesLineStyles from './stakes-line.module.css';
+import { type FormProps, useFolder } from './use-request.ts';
+import { isRefusedInput, RequestMeta, VerdictActions } from './verdict-actions.tsx';
+
+const InputEditor = lazyComponent(() => import('./input-editor.tsx'));
+
+type Panel = 'always' | 'edits' | 'steps';
+
+/** A tool call that waits for permission: what would run, on what, what is at risk, and why Claude Code asks. */
+export function ApprovalBody({ request, approve }: FormProps) {
+  const folder = useFolder(request.stageId);
+  const [{ edited }, change] = useDraft(request);
+  const sent = approve.isPending || approve.isSuccess;
+  const isBroken = edited !== null && editProblem(request, edited) !== null;
+  const [open, setOpen] = useState<Panel | null>(null);
+  const [isAsked, setAsked] = useState(false);
+  const toggle = (what: Panel) => setOpen(open === what ? null : what);
+  const toggleEditor = () => {
+    setAsked(edited === null);
+    change({ edited: edited === null ? editableText(request) : null });
+  };
+  const keyWorks = useEditKey(toggleEditor, sent);
+  const updatedInput = changedInput(request, edited);
+  const allowWith = updatedInput === undefined ? {} : { updatedInput };
+  const offers = alwaysAllowOffers(request);
+  const edits = editsOffer(request);
+  const habit = useRuleOffer(request);
+  const granting = { approve, off: sent || isBroken || request.held !== undefined, allowWith };
+  return (
+    <>
+      <div className={css.scroll}>
+        <RequestMeta request={request} />
+        {edited === null ? (
+          <AskedInput request={request} folder={folder} />
+        ) : (
+          <ErrorBoundary name="The editor" fallback={<AskedInput request={request} folder={folder} />}>
+            <InputEditor
+              request={request}
+              edited={edited}
+              takesFocus={isAsked}
+              disabled={sent}
+              refusal={isRefusedInput(approve.error) ? approve.error.message : null}
+              change={(text) => change({ edited: text })}
+            />
+          </ErrorBoundary>
+        )}
+        {request.inputChange !== undefined && (
+          <ChangedInput toolName={request.toolName} {...request.inputChange} folder={folder} />
+        )}
+        <RisksLine stakes={request.stakes} />
+        <Why request={request} folder={folder} />
+        <div className={content.disclosures}>
+          <Disclosure
+            isOpen={edited !== null}
+            disabled={sent}
+            hint={{ key: 'E', isOff: !keyWorks }}
+            onClick={toggleEditor}
+          >
+            {edited === null ? 'Edit before allowing' : 'Discard changes'}
+          </Disclosure>
+          {edits !== null && (
+            <Disclosure isOpen={open === 'edits'} onClick={() => toggle('edits')}>
+              Allow edits …
+            </Disclosure>
+          )}
+          {(offers.length > 0 || habit !== null) && (
+            <Disclosure isOpen={open === 'always'} onClick={() => toggle('always')}>
+              {habit === null ? 'Always allow …' : `Always allow (allowed ${habit.times} times) …`}
+            </Disclosure>
+          )}
+          <Disclosure isOpen={open === 'steps'} onClick={() => toggle('steps')}>
+            Recent activity
+          </Disclosure>
+        </div>
+        {open === 'edits' && edits !== null && <AllowEdits offer={edits} {...granting} />}
+        {open === 'always' && <AlwaysAllow request={request} offers={offers} habit={habit} {...granting} />}
+        {open === 'steps' && <LastSteps request={request} />}
+      </div>
+      <VerdictActions
+        request={request}
+        approve={approve}
+        reasonLabel="Tell Claude why (optional)"
+        allowWith={allowWith}
+        incomplete={isBroken}
+        showsRefusal={edited !== null}
+      />
+    </>
+  );
+}
+
+/** E opens the editor while the form is armed. @returns whether the key works now */
+function useEditKey(open: () => void, isOff: boolean): boolean {
+  const { mayKeyDecide } = useDecision();
+  const keysWork = useKeysWork();
+  useShortcuts({
+    e: (event) => {
+      if (isOff || !mayKeyDecide(event)) return false;
+      open();
+      return true;
+    },
+  });
+  return keysWork && !isOff;
+}
+
+/** What Claude says the call is for, and why it is asked for, where that says anything. */
+export function Why({ request, folder }: { request: PendingRequest; folder: string | null }) {
+  const { description, reason, blockedPath, leavesSandbox, toolName, input } = request;
+  const isSaid = toolText(toolName, input, folder).object === visibleText(description ?? '', 'prose');
+  const why = realReason(reason);
+  return (
+    <>
+      {description !== null && description !== '' && !isSaid && (
+        <p className={css.why}>
+          Claude: <Seen text={description} kind="prose" />
+        </p>
+      )}
+      {blockedPath !== null && (
+        <p className={css.why}>{visibleText(blockedPathText(blockedPath, folder), 'command')}</p>
+      )}
+      {leavesSandbox !== null && <LeavesSandbox reason={leavesSandbox.reason} />}
+      {leavesSandbox === null && why !== null && <p className={css.why}>{visibleText(why, 'prose')}</p>}
+    </>
+  );
+}
+
+interface DisclosureProps extends Pick<ButtonProps, 'children' | 'disabled'> {
+  isOpen: boolean;
+  /** The key that does the same. */
+  hint?: { key: string; isOff: boolean };
+  onClick: () => void;
+}
+
+/** Unfolds or folds details that most decisions do not need. */
+function Disclosure({ isOpen, hint, ...props }: DisclosureProps) {
+  return (
+    <Button
+      variant="subtle"
+      size="compact-sm"
+      fw={500}
+      aria-expanded={isOpen}
+      aria-keyshortcuts={hint?.isOff === false ? hint.key.toLowerCase() : undefined}
+      rightSection={hint === undefined ? null : <KeyHint isOff={hint.isOff}>{hint.key}</KeyHint>}
+      leftSection={<IconChevronRight className={content.chevron} size={14} aria-hidden />}
+      classNames={{ section: content.chevronSection }}
+      {...props}
+    />
+  );
+}
+
+const ICONS: Readonly<Record<RiskCode, Icon>> = {
+  schedules: IconCalendarTime,
+  credentials: IconKey,
+  privileges: IconShieldOff,
+  'git-remote': IconGitFork,
+  'git-history': IconGitBranch,
+  deletes: IconTrash,
+  outside: IconFolderShare,
+  installs: IconPackageImport,
+  network: IconWorld,
+  processes: IconPlayerStop,
+  unknown: IconAlertTriangle,
+  writes: IconPencil,
+};
+
+/** The icon of one thing at risk; a word has to stand beside it. */
+function RiskIcon({ code, size = 16 }: { code: RiskCode; size?: number }) {
+  const Picture = ICONS[code];
+  return <Picture size={size} stroke={1.75} aria-hidden />;
+}
+
+/** What is at risk in a request, each in a sentence with its icon. Draws nothing if nothing is known to be. */
+export function RisksLine({ stakes }: { stakes: readonly Risk[] }) {
+  if (stakes.length === 0) return null;
+  return (
+    <ul className={stakesLineStyles.stakes} aria-label="At stake">
+      {stakes.map(({ code, text }) => (
+        <li key={`${code} ${text}`}>
+          <RiskIcon code={code} />
+          <span>
+            <Seen text={text} kind="command" />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What Claude Code says whenever no rule covers a call. It tells a person nothing. */
+const SAYS_NOTHING =
+  /requires? approval|requested permissions?|(?:haven't|not) (?:yet )?granted|no (?:matching )?rule|permission (?:is )?required/i;
+
+/** Why a call is asked for, as a sentence; null if that is only that calls are asked for. */
+export function realReason(reason: string | null): string | null {
+  if (reason === null || reason.trim() === '' || SAYS_NOTHING.test(reason)) return null;
+  return asSentence(reason);
+}
+
+const SHOWN = 3;
+/** More than are shown, as decisions and the request's own call do not count as steps. */
+const FETCHED = 12;
+
+/** The stage's last steps before the request. */
+function LastSteps({ request }: { request: PendingRequest }) {
+  const { stageId, requestId, toolUseId } = request;
+  const folder = useFolder(stageId);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['last-steps', stageId, requestId],
+    queryFn: ({ signal }) => client.command('get_transcript', { stageId, limit: FETCHED }, { signal }),
+  });
+  if (error !== null)
+    return <ErrorNote lead="The recent activity could not be read." error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <p className={content.hint}>Reading …</p>;
+  const steps = data.entries
+    .filter((entry) => entry.kind !== 'tool-use' || entry.toolUseId !== toolUseId)
+    .flatMap((entry) => {
+      const text = stepText(entry, folder);
+      return text === null ? [] : [{ index: entry.index, ...text }];
+    })
+    .slice(-SHOWN);
+  if (steps.length === 0) return <p className={content.hint}>Nothing came before it.</p>;
+  return (
+    <ol className={content.steps}>
+      {steps.map(({ index, who, text, isCode }) => (
+        <li key={index}>
+          <span className={content.hint}>{who}</span>
+          <span className={isCode ? content.stepCode : content.stepText}>
+            <Seen text={text} kind={isCode ? 'command' : 'prose'} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface Step {
+  who: string;
+  text: string;
+  isCode: boolean;
+}
+
+function stepText(entry: TranscriptEntry, folder: string | null): Step | null {
+  switch (entry.kind) {
+    case 'user':
+      return { who: entry.by ?? 'you', text: entry.text, isCode: false };
+    case 'text':
+      return { who: 'claude', text: entry.text, isCode: false };
+    case 'tool-use': {
+      const { verb, object, isCode } = toolText(entry.toolName, entry.input, folder);
+      return { who: verb, text: object, isCode };
+    }
+    case 'tool-result':
+      return { who: entry.isError ? 'failed' : 'result', text: entry.text, isCode: true };
+    case 'notice':
+      return { who: 'notice', text: entry.text, isCode: false };
+    case 'thinking':
+    case 'decision':
+    case 'turn-end':
+    case 'unknown':
+      return null;
+    default:
+      return entry satisfies never;
+  }
+}
+
+/** Whether the reason is a phrase; the CLI may give only the name of a field. */
+const isSaid = (reason: string) => reason.trim().includes(' ');
+
+/** Warns what it means to run a command outside the sandbox. */
+function LeavesSandbox({ reason }: { reason: string | null }) {
+  return (
+    <div className={content.leaves} role="note">
+      <IconShieldOff size={16} aria-hidden />
+      <div className={content.leavesWords}>
+        <p>
+          <strong>It will run outside the sandbox.</strong> It can then change your files, use the network without
+          asking, and approve its own requests. From then on, Callboard notices a forged answer in this session and
+          stops the session, but cannot prevent it.
+        </p>
+        {reason !== null && isSaid(reason) && (
+          <p className={content.hint}>
+            <Seen text={asSentence(reason)} kind="prose" />
+          </p>
+        )}
+        <p className={content.hint}>Allowed this once only: no rule can allow it.</p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,191 @@
+import type { BoardView, StageView } from '@callboard/contract';
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback } from 'react';
+import { Link, useSearchParams } from 'react-router';
+import { usageOf } from '../../data/budget-data.ts';
+import { boardQuery } from '../../data/queries.ts';
+import { cost } from '../../lib/format.ts';
+import { limitWaitText } from '../../lib/limit-text.ts';
+import { PHASE_FINISHED, phaseNow, reasonText, type StateLabel, stateLabel } from '../../lib/stage-status.ts';
+import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { useLetterKeys } from '../../ui/shortcuts.tsx';
+import { TimeSince } from '../../ui/text.tsx';
+import { useDocumentKeys } from './board-keys.ts';
+import { type CardData, useCard } from './cards.ts';
+import { COLUMN_TITLES } from './columns.ts';
+import { RowLine } from './row-line.tsx';
+import css from './sessions-table.module.css';
+
+const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
+  { sort: 'stage', title: 'Stage', isNumber: false },
+  { sort: 'state', title: 'State', isNumber: false },
+  { sort: 'time', title: 'Since', isNumber: true },
+  { sort: 'cost', title: 'Cost', isNumber: true },
+  { sort: 'context', title: 'Context', isNumber: true },
+  { sort: 'queue', title: 'Queued', isNumber: true },
+];
+
+/** All sessions in one table. */
+export default function SessionsTable() {
+  const [params, setParams] = useSearchParams();
+  useListKeys('a[data-session]');
+  const { by, descending } = readSorting(params);
+  const select = useCallback((view: BoardView) => sessionRows(view, { by, descending }), [by, descending]);
+  const { data: rows = [] } = useQuery({ ...boardQuery, select });
+  const sort = (next: Sorting) =>
+    setParams({ sort: next.by, ...(next.descending ? { order: 'down' } : {}) }, { replace: true });
+  const total = rows.reduce((sum, { session }) => sum + usageOf(session).costUsd, 0);
+  return (
+    <div className={css.page}>
+      <h1 className={css.head}>Sessions</h1>
+      {rows.length === 0 ? (
+        <p className={css.none}>No sessions yet. A stage has one once it is started.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+        <section className={css.scroll} aria-label="All sessions" tabIndex={0}>
+          <table className={css.table}>
+            <thead>
+              <tr>
+                {HEADS.map((head) => (
+                  <Head key={head.sort} {...head} sorting={{ by, descending }} choose={sort} />
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((stage) => (
+                <Row key={stage.id} stage={stage} />
+              ))}
+            </tbody>
+            <tfoot>
+              <tr>
+                <td colSpan={3}>All {rows.length}</td>
+                <td className={css.number}>{cost(total)}</td>
+                <td colSpan={2} />
+              </tr>
+            </tfoot>
+          </table>
+        </section>
+      )}
+    </div>
+  );
+}
+
+interface HeadProps {
+  sort: Sort;
+  title: string;
+  isNumber: boolean;
+  sorting: Sorting;
+  choose: (sorting: Sorting) => void;
+}
+
+function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
+  const isChosen = sorting.by === sort;
+  const Icon = sorting.descending ? IconArrowDown : IconArrowUp;
+  const order = sorting.descending ? 'descending' : 'ascending';
+  return (
+    <th scope="col" className={isNumber ? css.number : undefined} aria-sort={isChosen ? order : 'none'}>
+      <button type="button" onClick={() => choose({ by: sort, descending: isChosen ? !sorting.descending : isNumber })}>
+        {title}
+        {isChosen && <Icon size={14} aria-hidden />}
+      </button>
+    </th>
+  );
+}
+
+function Row({ stage }: { stage: SessionStage }) {
+  const { session } = stage;
+  const card = useCard(stage.id);
+  const state = stateLabel(stage, card?.pending ?? 0, card?.unsettled ?? 0, card?.paused);
+  const { costUsd } = usageOf(session);
+  return (
+    <tr data-needs={state.tone === 'needs'}>
+      <th scope="row">
+        <div className={css.stage}>
+          <ProjectMark name={card?.project ?? ''} />
+          <Link to={`/stages/${stage.id}`} data-session title={`${stage.title}\n${card?.project ?? ''} · ${stage.id}`}>
+            {stage.title}
+          </Link>
+          <PriorityMark priority={stage.priority} />
+          <span className={css.id}>
+            <StageIdText id={stage.id} />
+          </span>
+        </div>
+      </th>
+      <td className={css.does}>
+        <div className={css.doing}>
+          <span className={css.state} data-tone={state.tone}>
+            {state.text}
+          </span>
+          {card !== undefined && <Detail card={card} state={state} />}
+        </div>
+      </td>
+      <td className={css.number}>
+        <TimeSince at={stage.completedAt ?? session.stateSince} />
+      </td>
+      <td className={css.number}>{costUsd === 0 ? '' : cost(costUsd)}</td>
+      <td className={css.number}>
+        {session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)}%`}
+      </td>
+      <td className={css.number}>{session.queued === 0 ? '' : session.queued}</td>
+    </tr>
+  );
+}
+
+/** The reason for the state, or what the session does now; nothing that repeats the state. */
+function Detail({ card, state }: { card: CardData; state: StateLabel }) {
+  if (state.tone === 'fail') return <span className={css.reason}>{reasonText(card.stage)}</span>;
+  if (state.text === PHASE_FINISHED) return <span className={css.reason}>{phaseNow(card.stage)}</span>;
+  if (limitWaitText(card.stage) === state.text) return null;
+  if (card.text.text.toLowerCase() === state.text.toLowerCase()) return null;
+  return <RowLine card={card} />;
+}
+
+const STEPS: Readonly<Record<string, number>> = { j: 1, arrowdown: 1, k: -1, arrowup: -1 };
+
+/** J, K and the arrow keys move along a list of links, from the first key on. @param selector the links */
+function useListKeys(selector: string): void {
+  useDocumentKeys((event) => {
+    const key = event.key.toLowerCase();
+    const step = STEPS[key];
+    const isLetter = key === 'j' || key === 'k';
+    if (step === undefined || (isLetter && !useLetterKeys.getState().on)) return false;
+    const links = [...document.querySelectorAll<HTMLElement>(selector)];
+    const at = links.findIndex((link) => link.matches(':focus'));
+    if (at === -1 && !isLetter && event.target !== document.body) return false;
+    links[at === -1 ? 0 : at + step]?.focus();
+    return true;
+  });
+}
+
+export const SORTS = ['stage', 'state', 'time', 'cost', 'context', 'queue'] as const;
+export type Sort = (typeof SORTS)[number];
+
+export interface Sorting {
+  by: Sort;
+  descending: boolean;
+}
+
+/** A stage that has a session. */
+export type SessionStage = StageView & { session: NonNullable<StageView['session']> };
+
+export function readSorting(params: URLSearchParams): Sorting {
+  const by = SORTS.find((sort) => sort === params.get('sort'));
+  return by === undefined ? { by: 'time', descending: true } : { by, descending: params.get('order') === 'down' };
+}
+
+const hasSession = (stage: StageView): stage is SessionStage => stage.session !== null;
+
+const COMPARE: Record<Sort, (a: SessionStage, b: SessionStage) => number> = {
+  stage: (a, b) => a.title.localeCompare(b.title),
+  state: (a, b) => COLUMN_TITLES[a.column].localeCompare(COLUMN_TITLES[b.column]),
+  time: (a, b) => a.session.stateSince.localeCompare(b.session.stateSince),
+  cost: (a, b) => usageOf(a.session).costUsd - usageOf(b.session).costUsd,
+  context: (a, b) => (a.session.contextUsage?.percentage ?? -1) - (b.session.contextUsage?.percentage ?? -1),
+  queue: (a, b) => a.session.queued - b.session.queued,
+};
+
+export function sessionRows({ stages }: BoardView, { by, descending }: Sorting): SessionStage[] {
+  const rows = stages.filter(hasSession).sort(COMPARE[by]);
+  return descending ? rows.reverse() : rows;
+}

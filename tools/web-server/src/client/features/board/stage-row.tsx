@@ -1,0 +1,440 @@
+import { type Column, checkAtGate, type PendingRequest, type StageId, type StageView } from '@callboard/contract';
+import { Button, Menu } from '@mantine/core';
+import { IconArrowBackUp, IconArrowRight, IconCheck, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import {
+  type ComponentType,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
+import { Link } from 'react-router';
+import { useShallow } from 'zustand/shallow';
+import { useBoardUi } from '../../data/board-ui.ts';
+import { openCompleteDialog, openDeleteDialog } from '../../data/dialogs.ts';
+import { PauseItems } from '../../data/pauses.tsx';
+import { boardQuery } from '../../data/queries.ts';
+import {
+  useAcknowledgeDenial,
+  useAdvanceStage,
+  useContinueStage,
+  useReopenStage,
+  useRunCheck,
+  useStartStage,
+} from '../../data/stage-commands.ts';
+import { canAcknowledgeDenial, phaseNext } from '../../lib/stage-status.ts';
+import { useCanCommand } from '../../stream/stream-context.tsx';
+import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { TimeSince } from '../../ui/text.tsx';
+import { startFromRow } from './board-keys.ts';
+import { type CardData, useRowCard } from './cards.ts';
+import css from './row.module.css';
+import {
+  Figures,
+  LeftOut,
+  MachineOfRow,
+  OpenRequests,
+  PausedMark,
+  PhaseDots,
+  Queued,
+  RowLine,
+  SessionMarks,
+} from './row-line.tsx';
+
+/** Made once, of one path: each row has them. */
+const DOTS = (
+  <svg
+    width={16}
+    height={16}
+    viewBox="0 0 16 16"
+    stroke="currentColor"
+    strokeWidth={2}
+    strokeLinecap="round"
+    aria-hidden
+  >
+    <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" />
+  </svg>
+);
+
+/** The actions on a stage from its row. The menu is made when it is first opened: there are hundreds of rows. */
+function CardMenu({ stage }: { stage: StageView }) {
+  const [wasOpened, setWasOpened] = useState(false);
+  const button = { className: css.moreButton, 'aria-label': `More for ${stage.title}`, title: 'More' };
+  if (wasOpened) return <OpenedMenu stage={stage} button={button} />;
+  return (
+    <button type="button" aria-haspopup="menu" {...button} onClick={() => setWasOpened(true)}>
+      {DOTS}
+    </button>
+  );
+}
+
+interface OpenedMenuProps {
+  stage: StageView;
+  button: { className: string | undefined; 'aria-label': string };
+}
+
+function OpenedMenu({ stage, button }: OpenedMenuProps) {
+  const [isOpen, setIsOpen] = useState(true);
+  return (
+    <Menu opened={isOpen} onChange={setIsOpen}>
+      <Menu.Target>
+        <button type="button" {...button}>
+          {DOTS}
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <MenuItems stage={stage} />
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function MenuItems({ stage }: { stage: StageView }) {
+  const start = useStartStage(stage.title);
+  const reopen = useReopenStage(stage.title);
+  const continuing = useContinueStage(stage);
+  const off = !useCanCommand();
+  return (
+    <>
+      <Menu.Item leftSection={<IconArrowRight size={16} />} component={Link} to={`/stages/${stage.id}`}>
+        Open
+      </Menu.Item>
+      {stage.session === null && stage.completedAt === null && (
+        <Menu.Item
+          leftSection={<IconPlayerPlay size={16} />}
+          disabled={off || start.isPending}
+          onClick={() => start.mutate(stage.id)}
+        >
+          Start
+        </Menu.Item>
+      )}
+      {continuing !== null && (
+        <Menu.Item
+          leftSection={<IconPlayerPlay size={16} />}
+          disabled={off || continuing.isSending}
+          onClick={continuing.run}
+        >
+          {continuing.label}
+          <span className={css.menuDoes}>{continuing.does}</span>
+        </Menu.Item>
+      )}
+      {stage.completedAt === null && (
+        <Menu.Item leftSection={<IconCheck size={16} />} disabled={off} onClick={() => openCompleteDialog(stage.id)}>
+          Complete
+        </Menu.Item>
+      )}
+      {stage.completedAt !== null && (
+        <Menu.Item
+          leftSection={<IconArrowBackUp size={16} />}
+          disabled={off || reopen.isPending}
+          onClick={() => reopen.mutate(stage.id)}
+        >
+          Reopen
+        </Menu.Item>
+      )}
+      {stage.completedAt === null && <PauseItems stage={stage} isOff={off} />}
+      <Menu.Item
+        leftSection={<IconPencil size={16} />}
+        onClick={() => useBoardUi.getState().open({ kind: 'edit-stage', stageId: stage.id })}
+      >
+        Edit
+      </Menu.Item>
+      <Menu.Divider />
+      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => openDeleteDialog(stage.id)}>
+        Delete
+      </Menu.Item>
+    </>
+  );
+}
+
+interface ActionProps {
+  stage: StageView;
+  describedBy: string;
+}
+
+interface StartButtonProps extends ActionProps {
+  isSending: boolean;
+  isOff: boolean;
+}
+
+/** A plain button without a state of its own: hundreds of rows have one. */
+const StartButton = ({ stage, describedBy, isSending, isOff }: StartButtonProps) => (
+  <button
+    type="button"
+    className={css.start}
+    title="Start (S)"
+    aria-describedby={describedBy}
+    aria-busy={isSending}
+    disabled={isOff || isSending}
+    onClick={() => void startFromRow(stage)}
+  >
+    Start
+  </button>
+);
+
+interface RowCommandProps {
+  describedBy: string;
+  variant?: 'default';
+  command: { isPending: boolean; mutate: (stageId: StageView['id']) => void };
+  stageId: StageView['id'];
+  children: ReactNode;
+}
+
+function RowCommand({ describedBy, variant, command, stageId, children }: RowCommandProps) {
+  const off = !useCanCommand();
+  return (
+    <Button
+      size="compact-sm"
+      variant={variant}
+      aria-describedby={describedBy}
+      disabled={off}
+      loading={command.isPending}
+      onClick={() => command.mutate(stageId)}
+    >
+      {children}
+    </Button>
+  );
+}
+
+/** Acknowledges that Claude Code denied the last call, which moves the stage to Review. */
+function SeenButton({ stage, describedBy }: ActionProps) {
+  const command = useAcknowledgeDenial(stage.title);
+  if (!canAcknowledgeDenial(stage)) return null;
+  return (
+    <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
+      Seen
+    </RowCommand>
+  );
+}
+
+/** Starts the phase that waits for a person. */
+function AdvanceButton({ stage, describedBy }: ActionProps) {
+  const command = useAdvanceStage(stage.title);
+  const isHuman = stage.session?.atGate === true && checkAtGate(stage) === null;
+  if (!isHuman || stage.session?.alarm !== null || stage.session.terminal !== null) return null;
+  return (
+    <RowCommand stageId={stage.id} describedBy={describedBy} command={command}>
+      Start {phaseNext(stage)}
+    </RowCommand>
+  );
+}
+
+/** Runs a check again that waits for a person. What else can be done is on the stage's page. */
+function RunCheckButton({ stage, describedBy }: ActionProps) {
+  const command = useRunCheck(stage.title);
+  if (checkAtGate(stage) === null || stage.session?.alarm !== null || stage.session.terminal !== null) return null;
+  return (
+    <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
+      Run again
+    </RowCommand>
+  );
+}
+
+/** What the app puts into a row. */
+export interface RowSlots {
+  /** Answers the stage's request, if one line is enough to decide. */
+  RequestSlot: ComponentType<{ stageId: StageId; describedBy: string; inHand: boolean }>;
+  /** A person moved to the row of this request with a key. */
+  arm: (request: PendingRequest) => void;
+}
+
+interface StageRowProps extends Pick<RowSlots, 'RequestSlot'> {
+  stageId: StageId;
+  /** Whether nothing can be commanded now. */
+  isOff: boolean;
+  /** The id of the element that explains how to move a row by keyboard. */
+  dragHelp?: string | undefined;
+}
+
+/** What this tab knows of a row, in one subscription. */
+const rowUi = ({ sending, picked, inHand, wanted }: ReturnType<typeof useBoardUi.getState>, stageId: StageId) => ({
+  sending: sending[stageId],
+  isPicked: picked.has(stageId),
+  inHand: inHand === stageId,
+  isWanted: wanted === stageId,
+});
+
+/** One stage on the board: its title, and beneath what it does now. */
+export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dragHelp }: StageRowProps) {
+  const card = useRowCard(stageId);
+  const { sending, isPicked, inHand, isWanted } = useBoardUi(useShallow((ui) => rowUi(ui, stageId)));
+  const id = useId();
+  const root = useRef<HTMLElement>(null);
+  useSlide(stageId, card?.stage.column, root);
+  if (card === undefined) return null;
+  const { stage, pending } = card;
+  const describedBy = `${id}title ${id}words`;
+  return (
+    <article
+      ref={root}
+      className={css.row}
+      data-column={stage.column}
+      data-picked={isPicked}
+      data-whole={card.text.isWhole}
+      data-words={card.text.text === '' ? undefined : true}
+      data-figures={stage.session !== null && pending === 0 ? true : undefined}
+      aria-labelledby={`${id}title`}
+      aria-busy={sending !== undefined}
+    >
+      <div className={css.top}>
+        <span className={css.sign}>
+          {isPicked ? <IconCheck size={14} role="img" aria-label="Selected" /> : <ProjectMark name={card.project} />}
+        </span>
+        <h3 className={css.title} id={`${id}title`}>
+          <RowLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
+        </h3>
+        <TopMarks card={card} />
+        <span className={css.more}>
+          <CardMenu stage={stage} />
+        </span>
+      </div>
+      <div className={css.line}>
+        <div className={css.does} id={`${id}words`}>
+          {sending === undefined ? <RowLine card={card} /> : <span role="status">{sending}...</span>}
+        </div>
+        <Figures stage={stage} isAsking={pending > 0} />
+        <MachineOfRow stage={stage} />
+        <SessionMarks stage={stage} />
+        <span className={css.id}>
+          <StageIdText id={stage.id} />
+        </span>
+        {stage.column === 'ready' && (
+          <StartButton stage={stage} describedBy={`${id}title`} isSending={sending !== undefined} isOff={isOff} />
+        )}
+      </div>
+      <LeftOut stage={stage} />
+      {stage.column === 'needs-you' && (
+        <div className={css.actions} data-stakes={card.stakes.length > 0 || undefined}>
+          {card.stakes.length > 0 && <span className={css.stakes}>{card.stakes.join(', ')}</span>}
+          {pending === 0 && <AdvanceButton stage={stage} describedBy={describedBy} />}
+          {pending === 0 && <RunCheckButton stage={stage} describedBy={describedBy} />}
+          {pending === 0 && <SeenButton stage={stage} describedBy={describedBy} />}
+          <RequestSlot stageId={stage.id} describedBy={describedBy} inHand={inHand} />
+        </div>
+      )}
+    </article>
+  );
+});
+
+function TopMarks({ card }: { card: CardData }) {
+  const { stage, phase, pending, needsSince } = card;
+  const { session } = stage;
+  return (
+    <>
+      <PriorityMark priority={stage.priority} />
+      {phase !== null && <PhaseDots phase={phase} />}
+      {(pending > 1 || (pending === 1 && stage.column !== 'needs-you')) && <OpenRequests count={pending} />}
+      <PausedMark card={card} />
+      {session !== null && <Queued session={session} />}
+      <span className={css.time} data-needs={needsSince !== null}>
+        {needsSince !== null && <span className="visually-hidden">waits for you since </span>}
+        <TimeSince at={needsSince ?? stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
+      </span>
+    </>
+  );
+}
+
+interface RowLinkProps {
+  stage: StageView;
+  project: string;
+  describedBy: string | undefined;
+  isWanted: boolean;
+}
+
+/**
+ * The title, which opens the stage. It has the row's focus, and keeps it when the row moves to another column. A plain
+ * link, which `useRowLinks` follows: the router's own would draw each row again at every change of the address.
+ */
+function RowLink({ stage: { id, title }, project, describedBy, isWanted }: RowLinkProps) {
+  const ref = useRef<HTMLAnchorElement>(null);
+  useLayoutEffect(() => {
+    const link = ref.current;
+    const { takeFocus, leaveFocused } = useBoardUi.getState();
+    if (document.activeElement === document.body && takeFocus(id)) link?.focus();
+    return () => {
+      if (document.activeElement === link) leaveFocused(id);
+    };
+  }, [id]);
+  useEffect(() => {
+    if (!isWanted) return;
+    ref.current?.focus();
+    useBoardUi.getState().reached();
+  }, [isWanted]);
+  return (
+    <a
+      ref={ref}
+      data-card={id}
+      href={`/stages/${id}`}
+      title={`${title}\n${project} · ${id}`}
+      draggable={false}
+      aria-describedby={describedBy}
+      onBlur={() => useBoardUi.getState().putDown(id)}
+    >
+      {title}
+    </a>
+  );
+}
+
+/** A row that has changed its column slides to its new place from where it stood. */
+function useSlide(stageId: StageId, column: Column | undefined, root: RefObject<HTMLElement | null>): void {
+  const cache = useQueryClient();
+  useLayoutEffect(() => {
+    const row = root.current;
+    if (row === null || column === undefined) return;
+    const from = useBoardUi.getState().occupy(stageId);
+    if (from !== null) slideFrom(row, from);
+    return () => {
+      const view = cache.getQueryData(boardQuery.queryKey);
+      const now = view?.stages.find(({ id }) => id === stageId)?.column;
+      // A row that is scrolled out of sight is in its column still.
+      if (now !== undefined && now !== column) useBoardUi.getState().vacate(stageId, row.getBoundingClientRect());
+    };
+  }, [stageId, column, root, cache]);
+}
+
+type Location = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
+
+const SLIDE_MS = 150;
+
+/**
+ * Slides a picture of the element from where it stood to where it is. The element itself stays hidden meanwhile: its
+ * column would cut it off. Does nothing if the person wants less motion.
+ */
+function slideFrom(element: HTMLElement, from: Location): void {
+  const isStill = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+  if (isStill || typeof element.animate !== 'function') return;
+  const to = element.getBoundingClientRect();
+  const [x, y] = [from.left - to.left, from.top - to.top];
+  if (to.width === 0 || from.width === 0 || Math.hypot(x, y) < 1) return;
+  const picture = element.cloneNode(true);
+  if (!(picture instanceof HTMLElement)) return;
+  picture.setAttribute('aria-hidden', 'true');
+  picture.inert = true;
+  for (const named of [picture, ...picture.querySelectorAll('[id], [data-card]')]) {
+    named.removeAttribute('id');
+    named.removeAttribute('data-card');
+  }
+  Object.assign(picture.style, {
+    position: 'fixed',
+    left: `${to.left}px`,
+    top: `${to.top}px`,
+    width: `${to.width}px`,
+    zIndex: '5',
+    pointerEvents: 'none',
+    background: 'var(--surface)',
+  });
+  document.body.append(picture);
+  element.style.opacity = '0'; // it keeps the focus
+  const timing = { duration: SLIDE_MS, easing: 'ease-out' };
+  const slide = picture.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: 'none' }], timing);
+  const end = () => {
+    picture.remove();
+    element.style.opacity = '';
+  };
+  slide.finished.then(end, end);
+}

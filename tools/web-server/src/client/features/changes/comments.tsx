@@ -1,0 +1,476 @@
+import type { CommentId, ReviewComment, StageDiff, StageId, StageView } from '@callboard/contract';
+import type { CallOptions } from '@callboard/contract/client';
+import { ActionIcon, Button, Checkbox, Textarea } from '@mantine/core';
+import {
+  IconCheck,
+  IconChevronUp,
+  IconHistory,
+  IconMessage,
+  IconPencil,
+  IconSend,
+  IconSparkles,
+  IconTrash,
+} from '@tabler/icons-react';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { commentsQuery } from '../../data/queries.ts';
+import { useCommand } from '../../data/use-command.tsx';
+import { client } from '../../lib/api-client.ts';
+import { authorText, linesText, restText, sendText, stateLabel } from '../../lib/comment-text.ts';
+import { count } from '../../lib/format.ts';
+import { pathText } from '../../lib/tool-text.ts';
+import { untilDelivered } from '../../lib/until-delivered.ts';
+import { useCanCommand } from '../../stream/stream-context.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+import { KeyHint } from '../../ui/shortcuts.tsx';
+import { MiddleCut, Seen, TimeSince } from '../../ui/text.tsx';
+import { AskForReview, ReviewOutcome } from '../review/claude-review.tsx';
+import css from './comments.module.css';
+import { focusChanges, useReviewUi, type Writing } from './line-selection.ts';
+
+const PAUSE_MS = 400;
+const NONE: readonly ReviewComment[] = [];
+
+/** The comments on a stage's changes, oldest first. */
+export const useComments = (stageId: StageId): readonly ReviewComment[] =>
+  useQuery(commentsQuery(stageId)).data ?? NONE;
+
+const save = (cache: QueryClient, comment: ReviewComment) =>
+  cache.setQueryData(commentsQuery(comment.stageId).queryKey, (old) => {
+    if (old === undefined) return old;
+    const isKnown = old.some(({ id }) => id === comment.id);
+    return isKnown ? old.map((one) => (one.id === comment.id ? comment : one)) : [...old, comment];
+  });
+
+const drop = (cache: QueryClient, stageId: StageId, id: CommentId) =>
+  cache.setQueryData(commentsQuery(stageId).queryKey, (old) => old?.filter((comment) => comment.id !== id));
+
+const storedOf = (cache: QueryClient, stageId: StageId, id: CommentId) =>
+  cache.getQueryData(commentsQuery(stageId).queryKey)?.find((comment) => comment.id === id);
+
+type Ends = Pick<StageDiff, 'base' | 'tree'>;
+
+/** Stores the text of a comment: adds it as a draft, or changes the draft that is there. */
+async function store(
+  cache: QueryClient,
+  stageId: StageId,
+  { base, tree, ...writing }: Writing & Ends,
+  options: CallOptions = {},
+): Promise<void> {
+  const { id, text, path, side, line, endLine } = writing;
+  const stored = storedOf(cache, stageId, id);
+  if (text.trim() === '') return;
+  if (stored?.text === text) return useReviewUi.getState().stored(stageId, writing);
+  const place = { path, side, line, endLine, base, tree };
+  const added =
+    stored ?? (await client.command('add_comment', { stageId, commentId: id, text, ...place }, options)).comment;
+  // One that is known by its id stays as it is when it is added again.
+  const edit = { stageId, commentId: id, text };
+  save(cache, added.text === text ? added : (await client.command('edit_comment', edit, options)).comment);
+  useReviewUi.getState().stored(stageId, writing);
+}
+
+/** Stores a comment while it is written, a moment after each pause, and when the page is left. One store waits for the last. */
+export function useWriting(stageId: StageId, ends: Ends) {
+  const cache = useQueryClient();
+  const writing = useReviewUi((ui) => ui.writing[stageId]);
+  const isLeft = useReviewUi((ui) => ui.left.has(stageId));
+  const { data: comments } = useQuery(commentsQuery(stageId));
+  const commentId = writing?.id;
+  useEffect(() => {
+    if (!isLeft || comments === undefined) return;
+    useReviewUi.getState().join(stageId, comments.find(({ id }) => id === commentId)?.text ?? null);
+  }, [stageId, isLeft, comments, commentId]);
+  const saving = useMutation({
+    scope: { id: `comment:${stageId}` },
+    mutationFn: (one: Writing) =>
+      untilDelivered((_attempt, signal) => store(cache, stageId, { ...one, ...ends }, { signal })),
+  });
+  const { mutate } = saving;
+  const removing = useMutation({
+    scope: { id: `comment:${stageId}` },
+    mutationFn: async ({ id, original }: Writing) => {
+      const stored = storedOf(cache, stageId, id);
+      if (stored === undefined || stored.text === original) return;
+      if (original !== null) {
+        save(cache, (await client.command('edit_comment', { stageId, commentId: id, text: original })).comment);
+        return;
+      }
+      await client.command('remove_comment', { stageId, commentId: id });
+      drop(cache, stageId, id);
+    },
+  });
+  useEffect(() => {
+    if (writing === undefined || writing.text.trim() === '') return;
+    const timer = setTimeout(() => mutate(writing), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [mutate, writing]);
+  const leave = useEffectEvent(() => {
+    if (writing !== undefined)
+      void store(cache, stageId, { ...writing, ...ends }, { keepalive: true }).catch(() => undefined);
+  });
+  useEffect(() => {
+    const listener = () => leave();
+    window.addEventListener('pagehide', listener);
+    return () => {
+      window.removeEventListener('pagehide', listener);
+      listener();
+    };
+  }, []);
+  const [isFinishing, setFinishing] = useState(false);
+  /** Leaves the box once the server has what was decided. */
+  async function end(how: typeof saving | typeof removing): Promise<void> {
+    const last = useReviewUi.getState().writing[stageId];
+    if (last === undefined) return;
+    setFinishing(true);
+    try {
+      await how.mutateAsync(last);
+      const hasMore = how === saving && useReviewUi.getState().writing[stageId]?.text !== last.text;
+      if (!hasMore) useReviewUi.getState().write(stageId, null);
+    } finally {
+      setFinishing(false);
+    }
+  }
+  return {
+    stageId,
+    writing,
+    isFinishing,
+    error: saving.error ?? removing.error,
+    /** Keeps it as a draft; resolves when the server has it. */
+    finish: () => end((useReviewUi.getState().writing[stageId]?.text ?? '').trim() === '' ? removing : saving),
+    /** Drops it: a new comment is gone, a changed one is as it was. */
+    discard: () => end(removing),
+  };
+}
+
+/** Removes a draft, or dismisses a finding. */
+function useRemoveComment(stageId: StageId) {
+  const cache = useQueryClient();
+  return useCommand({
+    run: (commentId: CommentId) => client.command('remove_comment', { stageId, commentId }),
+    failed: 'The comment was not removed',
+    done: ({ comment }) => void drop(cache, stageId, comment.id),
+  });
+}
+
+/** Sends comments as one message. */
+function useSendComments(stageId: StageId) {
+  const cache = useQueryClient();
+  return useCommand({
+    run: (ids: CommentId[]) => client.command('send_comments', { stageId, ids }),
+    done: ({ comments }) => {
+      for (const comment of comments) save(cache, comment);
+    },
+  });
+}
+
+export interface CommentRowProps {
+  stageId: StageId;
+  me: string;
+  /** Null for one that is being written and is not stored yet. */
+  comment: ReviewComment | null;
+  writing: ReturnType<typeof useWriting>;
+  /** The comment that keys went to. */
+  target: string | null;
+  /** In the half of its side. */
+  isAside: boolean;
+}
+
+/** A comment below the lines that it is about, or the box in which it is written. */
+export function CommentRow({ comment, writing, isAside, ...shared }: CommentRowProps) {
+  const own = writing.writing;
+  const side = comment?.side ?? own?.side ?? 'new';
+  const isWriting = own !== undefined && (comment === null || comment.id === own.id);
+  return (
+    <div className={css.place} data-side={isAside ? side : undefined}>
+      {isWriting ? (
+        <CommentComposer writing={own} parts={writing} />
+      ) : (
+        comment !== null && <CommentCard comment={comment} {...shared} />
+      )}
+    </div>
+  );
+}
+
+const ICONS = { draft: IconPencil, sent: IconSend, answered: IconCheck, outdated: IconHistory } as const;
+
+/** How far a comment is: an icon and a word. */
+function CommentState({ comment }: { comment: ReviewComment }) {
+  const Icon = ICONS[comment.state];
+  return (
+    <span className={css.state} data-state={comment.state}>
+      <Icon size={13} aria-hidden /> {stateLabel(comment)}
+    </span>
+  );
+}
+
+const SEVERITY = { high: 'High', medium: 'Medium', low: 'Low' } as const;
+
+function CommentCard({
+  stageId,
+  me,
+  comment,
+  target,
+}: Pick<CommentRowProps, 'stageId' | 'me' | 'target'> & { comment: ReviewComment }) {
+  const card = useRef<HTMLElement>(null);
+  const isTarget = target === comment.id;
+  useEffect(() => {
+    if (isTarget) card.current?.focus({ preventScroll: true });
+  }, [isTarget]);
+  const { path, side, line, endLine, text, id, isFinding, severity } = comment;
+  const who = authorText(comment, me);
+  const edit = () =>
+    useReviewUi.getState().write(stageId, { path, side, line, endLine, id, text, original: text, isAsked: false });
+  return (
+    <article
+      className={css.card}
+      ref={card}
+      tabIndex={-1}
+      data-comment={id}
+      data-state={comment.state}
+      aria-label={`Comment of ${who} on ${linesText(comment)}: ${stateLabel(comment)}`}
+    >
+      <header className={css.head}>
+        {isFinding && <IconSparkles size={14} aria-hidden />}
+        <strong>{who}</strong>
+        {severity !== null && <span className={css.severity}>{SEVERITY[severity]}</span>}
+        <span className={css.lines}>{linesText(comment)}</span>
+        <span className={css.time}>
+          <TimeSince at={comment.sentAt ?? comment.createdAt} ago />
+        </span>
+        <CommentState comment={comment} />
+        {comment.isMine && <CommentActions stageId={stageId} comment={comment} edit={edit} />}
+      </header>
+      {comment.hasMoved && (
+        <pre className={css.quote}>
+          <Seen text={comment.quote} kind="code" />
+        </pre>
+      )}
+      <p className={css.text}>
+        <Seen text={text} kind="prose" />
+      </p>
+    </article>
+  );
+}
+
+function CommentActions({ stageId, comment, edit }: { stageId: StageId; comment: ReviewComment; edit: () => void }) {
+  const [isAsked, ask] = useState(false);
+  const remove = useRemoveComment(stageId);
+  const canCommand = useCanCommand();
+  const verb = comment.isFinding ? 'Dismiss' : 'Remove';
+  if (isAsked)
+    return (
+      <span className={css.actions}>
+        <span>{verb} this comment?</span>
+        <Button
+          size="compact-xs"
+          variant="default"
+          autoFocus
+          loading={remove.isPending}
+          disabled={!canCommand}
+          onClick={() => remove.mutate(comment.id)}
+        >
+          {verb}
+        </Button>
+        <Button size="compact-xs" variant="subtle" color="gray" onClick={() => ask(false)}>
+          Keep
+        </Button>
+      </span>
+    );
+  return (
+    <span className={css.actions}>
+      <ActionIcon variant="subtle" color="gray" size={24} aria-label="Edit the comment" title="Edit" onClick={edit}>
+        <IconPencil size={14} aria-hidden />
+      </ActionIcon>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size={24}
+        aria-label={`${verb} the comment`}
+        title={verb}
+        onClick={() => ask(true)}
+      >
+        <IconTrash size={14} aria-hidden />
+      </ActionIcon>
+    </span>
+  );
+}
+
+interface ComposerProps {
+  writing: Writing;
+  parts: ReturnType<typeof useWriting>;
+}
+
+/** Where a comment is written. Its text is a draft from the first letter on; Escape asks only if text would be lost. */
+function CommentComposer({ writing, parts }: ComposerProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const canCommand = useCanCommand();
+  const { text, original, isAsked } = writing;
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    field.current?.focus({ preventScroll: true });
+    box.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
+  const done = () => {
+    if (text.trim() === '') return;
+    void parts.finish().then(focusChanges, () => undefined);
+  };
+  const leave = () => {
+    const isLost = text.trim() !== '' && text !== original;
+    const { stageId } = parts;
+    if (isLost && !isAsked) useReviewUi.getState().ask(stageId, true);
+    else void parts.discard().then(focusChanges, () => undefined);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      event.stopPropagation();
+      if (isAsked) useReviewUi.getState().ask(parts.stageId, false);
+      else leave();
+    } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      done();
+    }
+  };
+  return (
+    <section className={css.composer} ref={box} aria-label={`Comment on ${linesText(writing)}`}>
+      <Textarea
+        ref={field}
+        aria-label={`Comment on ${linesText(writing)}`}
+        placeholder={`What should change in ${linesText(writing)}`}
+        autosize
+        minRows={2}
+        maxRows={12}
+        value={text}
+        onChange={(event) => useReviewUi.getState().setText(parts.stageId, event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      {parts.error !== null && <ErrorNote lead="Not stored yet." error={parts.error} />}
+      <div className={css.buttons}>
+        {isAsked ? (
+          <>
+            <span className={css.ask} role="alert">
+              {original === null ? 'Discard this comment?' : 'Discard what you changed?'}
+            </span>
+            <Button size="compact-sm" variant="default" onClick={leave}>
+              Discard
+            </Button>
+            <Button size="compact-sm" autoFocus onClick={() => useReviewUi.getState().ask(parts.stageId, false)}>
+              Keep writing
+            </Button>
+          </>
+        ) : (
+          <>
+            <Button size="compact-sm" variant="subtle" color="gray" onClick={leave}>
+              Cancel
+            </Button>
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={text.trim() === '' || !canCommand}
+              loading={parts.isFinishing}
+              onClick={done}
+            >
+              {original === null ? 'Add comment' : 'Save'}
+              <KeyHint>Ctrl+Enter</KeyHint>
+            </Button>
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+interface ReviewBarProps {
+  stage: StageView;
+  me: string;
+  /** In the order of the changes. */
+  comments: readonly ReviewComment[];
+  /** Whether there is something to review. */
+  hasChanges: boolean;
+  writing: ReturnType<typeof useWriting>;
+  goTo: (id: string) => void;
+}
+
+const isToSend = ({ state, isMine }: ReviewComment): boolean => state === 'draft' && isMine;
+
+/** A review: what Claude's own found, the comments in a list that leads to each, and the button that sends the chosen ones as one message. */
+export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: ReviewBarProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const send = useSendComments(stage.id);
+  const canCommand = useCanCommand();
+  const open = comments.filter(isToSend);
+  const chosen = open.filter(({ id }) => !left.has(id));
+  const rest = restText(comments);
+  const choose = (id: string, isChosen: boolean) =>
+    setLeft(new Set(isChosen ? [...left].filter((one) => one !== id) : [...left, id]));
+  const ask = async () => {
+    await writing.finish();
+    send.mutate(chosen.map(({ id }) => id));
+  };
+  if (comments.length === 0 && !hasChanges) return null;
+  return (
+    <section className={css.bar} aria-label="Comments">
+      <ReviewOutcome stage={stage} />
+      {isOpen && <CommentList comments={comments} me={me} goTo={goTo} left={left} choose={choose} />}
+      {send.isError && <ErrorNote lead="Not sent." error={send.error} stageId={stage.id} />}
+      <div className={css.summary}>
+        {comments.length > 0 && (
+          <button type="button" className={css.gathered} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <IconMessage size={14} aria-hidden />
+            {count(comments.length, 'comment')}
+            {rest !== '' && <span className={css.rest}>{rest}</span>}
+            <IconChevronUp size={14} aria-hidden data-open={isOpen} />
+          </button>
+        )}
+        <span className={css.acts}>
+          {hasChanges && <AskForReview stage={stage} />}
+          {open.length > 0 && (
+            <Button
+              size="compact-md"
+              disabled={!canCommand || stage.session === null || chosen.length === 0}
+              loading={send.isPending}
+              onClick={() => void ask().catch(() => undefined)}
+            >
+              {sendText(chosen.length)}
+            </Button>
+          )}
+        </span>
+      </div>
+    </section>
+  );
+}
+
+interface CommentListProps extends Pick<ReviewBarProps, 'comments' | 'me' | 'goTo'> {
+  /** Those that are not to be sent. */
+  left: ReadonlySet<string>;
+  choose: (id: string, isChosen: boolean) => void;
+}
+
+const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => (
+  <ul className={css.list}>
+    {comments.map((comment) => (
+      <li key={comment.id} className={css.entry}>
+        {isToSend(comment) && (
+          <Checkbox
+            className={css.choice}
+            aria-label={`Send the comment on ${linesText(comment)} of ${pathText(comment.path)}`}
+            checked={!left.has(comment.id)}
+            onChange={(event) => choose(comment.id, event.currentTarget.checked)}
+          />
+        )}
+        <button type="button" className={css.item} onClick={() => goTo(comment.id)}>
+          <span className={css.where}>
+            <MiddleCut text={pathText(comment.path)} />
+            <span className={css.lines}>{linesText(comment)}</span>
+            <CommentState comment={comment} />
+          </span>
+          <span className={css.excerpt}>
+            {authorText(comment, me)}: <Seen text={comment.text} kind="prose" />
+          </span>
+        </button>
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,474 @@
+import {
+  Effort,
+  FinishWay,
+  hasEnded,
+  PermissionMode,
+  RECEIPT_TEXTS,
+  type Receipt,
+  type ReceiptCall,
+  receiptCounts,
+  resumeCommand,
+  type StageView,
+  shellQuote,
+} from '@callboard/contract';
+import { Autocomplete, Button, Loader, NativeSelect } from '@mantine/core';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type ComponentType, type ReactNode, useState } from 'react';
+import { Link } from 'react-router';
+import { usageOf, useBudget } from '../../data/budget-data.ts';
+import { openBudgets } from '../../data/dialogs.ts';
+import { boardQuery, ownGroups, useCapabilities } from '../../data/queries.ts';
+import { useSetMode, useSetModel } from '../../data/session-commands.ts';
+import { useSetFinish, useSetResumes, useSetSandbox } from '../../data/stage-commands.ts';
+import { useCommand } from '../../data/use-command.tsx';
+import { client } from '../../lib/api-client.ts';
+import { cost, count, exactTime } from '../../lib/format.ts';
+import { isolationText, ranWithoutAsking, sandboxOf, sandboxOptions, sandboxValue } from '../../lib/isolation-text.ts';
+import {
+  effortOptions,
+  FINISH_OPTIONS,
+  FINISH_ORDER,
+  FINISH_TEXTS,
+  finishOfStage,
+  modeLabel,
+  modelOptions,
+  modeOptionsOf,
+  projectFinish,
+} from '../../lib/stage-options.ts';
+import { useCanCommand } from '../../stream/stream-context.tsx';
+import { BudgetRow } from '../../ui/budget-meter.tsx';
+import { CopyButton } from '../../ui/code.tsx';
+import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
+import { isComposing } from '../../ui/shortcuts.tsx';
+import css from '../../ui/stage-head.module.css';
+import { Seen } from '../../ui/text.tsx';
+import { PromptFiles } from '../transcript/item-parts.tsx';
+import stageReceiptStyles from './stage-receipt.module.css';
+
+/** How much the stage may spend. */
+function BudgetOf({ stage }: { stage: StageView }) {
+  const scope = { stageId: stage.id };
+  return <BudgetRow budget={useBudget(scope)} change={() => openBudgets(scope)} />;
+}
+
+/** The stage's facts, and everything needed to find it outside of Callboard. */
+export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: ComponentType<{ stage: StageView }> }) {
+  const { worktree, session } = stage;
+  const sessionId = session?.sessionId ?? null;
+  const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
+  return (
+    <section className={css.details} aria-label="Details">
+      <dl>
+        <Row name="Title">{stage.title}</Row>
+        <Row name="Stage">{stage.id}</Row>
+        <Row name="Project">{stage.projectId}</Row>
+        <Row name="Group">
+          <StageGroup stage={stage} />
+        </Row>
+        {worktree !== null && (
+          <>
+            <Row name="Worktree">
+              <CopyLine text={worktree.path} label="path" />
+              <CopyLine text={`cd ${shellQuote(worktree.path)}`} label="command that goes there" />
+            </Row>
+            <Row name="Branch">
+              <CopyLine text={worktree.branch} label="branch" />
+              <CopyLine
+                text={`git diff ${worktree.base}...${shellQuote(worktree.branch)}`}
+                label="command that compares"
+              />
+              <CopyLine text={`git merge --no-ff ${shellQuote(worktree.branch)}`} label="command that merges" />
+            </Row>
+            <Row name="Base commit">
+              <CopyLine text={worktree.base} label="base commit" />
+            </Row>
+          </>
+        )}
+        <RowsSlot stage={stage} />
+        {sessionId !== null && worktree !== null && (
+          <Row name="Session ID">
+            <CopyLine text={sessionId} label="session ID" />
+            <CopyLine text={resumeCommand(worktree.path, sessionId)} label="command that resumes" />
+          </Row>
+        )}
+        {session === null ? (
+          <Row name="Permission mode">{modeLabel(stage.permissionMode)}</Row>
+        ) : (
+          <>
+            <Row name="Mode and model">
+              <SessionSwitches stage={stage} session={session} />
+            </Row>
+            <Row name="Claude Code">{session.cliVersion ?? 'Version not known'}</Row>
+            <Row name="Started">{exactTime(session.startedAt)}</Row>
+            <Row name="Cost">{cost(usageOf(session).costUsd)}</Row>
+            <TokensRow tokens={usageOf(session).tokens} />
+          </>
+        )}
+        <Row name="Budget">
+          <BudgetOf stage={stage} />
+        </Row>
+        <Row name="Sandbox">
+          <SandboxOf stage={stage} />
+        </Row>
+        {stage.completedAt === null && (
+          <Row name="At the end">
+            <StageFinish stage={stage} />
+          </Row>
+        )}
+        {stage.completedAt === null && hasLimits && (
+          <Row name="At a usage limit">
+            <StageAtLimit stage={stage} />
+          </Row>
+        )}
+        {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
+        {stage.issue !== null && (
+          <Row name="Issue">
+            <a href={stage.issue.url} target="_blank" rel="noreferrer">
+              #{stage.issue.number}
+            </a>
+          </Row>
+        )}
+        {stage.adopted !== null && (
+          <Row name="Continues">
+            <CopyLine text={stage.adopted.conversationId} label="ID of the conversation" /> from {stage.adopted.folder}
+          </Row>
+        )}
+        {stage.fork !== null && (
+          <Row name="Forked from">
+            <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link> ({stage.fork.stageId})
+          </Row>
+        )}
+        {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
+        {session !== null && (
+          <Row name="Receipt">
+            <StageReceipt stage={stage} />
+          </Row>
+        )}
+        <Row name="Prompt">
+          <span className={css.prompt}>{stage.prompt}</span>
+          <PromptFiles stage={stage} />
+        </Row>
+      </dl>
+    </section>
+  );
+}
+
+type Tokens = NonNullable<NonNullable<StageView['session']>['tokens']>;
+
+const formatTokens = ({ input, output, cacheRead, cacheCreation }: Tokens) =>
+  `${input.toLocaleString()} in, ${output.toLocaleString()} out, ${cacheRead.toLocaleString()} read from cache, ${cacheCreation.toLocaleString()} written to it`;
+
+function TokensRow({ tokens }: { tokens: Tokens | null }) {
+  return tokens === null ? null : <Row name="Tokens">{formatTokens(tokens)}</Row>;
+}
+
+function Row({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+type Session = NonNullable<StageView['session']>;
+
+/** Mode, model and effort. Each shows the requested value until Claude, or after the end the server, confirms it. */
+export function SessionSwitches({ stage, session }: { stage: StageView; session: Session }) {
+  const setMode = useSetMode(stage.id, stage.title);
+  const setModel = useSetModel(stage.id, stage.title);
+  const isOver = hasEnded(session.state);
+  const canCommand = useCanCommand();
+  const isBusy = setMode.isPending || setModel.isPending;
+  const shared = {
+    size: 'xs' as const,
+    disabled: session.state === 'starting' || !canCommand || isBusy || stage.completedAt !== null,
+    title: isOver ? 'Applies from the next start' : undefined,
+  };
+  const mode = setMode.isPending ? setMode.variables : session.mode;
+  const modes = modeOptionsOf(!isOver, mode, stage.permissionMode);
+  const asked = setModel.isPending ? setModel.variables : {};
+  const model = asked.model === undefined ? session.model : asked.model;
+  const effort = asked.effort ?? session.effort;
+  const capabilities = useCapabilities({ stageId: stage.id });
+  const models = modelOptions(capabilities, model);
+  return (
+    <div className={css.switches} aria-busy={isBusy}>
+      <span role="status" className={css.confirming}>
+        {isBusy && (
+          <>
+            <Loader size={12} color="gray" aria-hidden /> {isOver ? 'Saving' : 'Waiting for Claude to confirm'}
+          </>
+        )}
+        {!isBusy && isOver && stage.completedAt === null && 'From the next start'}
+      </span>
+      <NativeSelect
+        {...shared}
+        aria-label="Permission mode"
+        data={modes.some(({ value }) => value === mode) ? modes : [{ value: mode, label: mode }, ...modes]}
+        value={mode}
+        onChange={(event) => setMode.mutate(PermissionMode.parse(event.currentTarget.value))}
+      />
+      <NativeSelect
+        {...shared}
+        aria-label="Model"
+        data={models.options}
+        value={models.value}
+        onChange={(event) => setModel.mutate({ model: event.currentTarget.value || null })}
+      />
+      <NativeSelect
+        {...shared}
+        aria-label="Effort"
+        data={effortOptions(capabilities, model, effort)}
+        value={effort ?? ''}
+        onChange={(event) => {
+          const chosen = Effort.safeParse(event.currentTarget.value);
+          if (chosen.success) setModel.mutate({ effort: chosen.data });
+        }}
+      />
+    </div>
+  );
+}
+
+const LABELS = { yes: 'Continue automatically', no: 'Wait for a person' } as const;
+
+/** What the stage does after a usage limit. */
+function StageAtLimit({ stage }: { stage: StageView }) {
+  const { data: resumes = true } = useQuery({ ...boardQuery, select: (view) => view.limits.settings.goesOnAtReset });
+  const set = useSetResumes(stage.title);
+  const canCommand = useCanCommand();
+  const chosen = set.isPending ? set.variables.goesOnAtReset : stage.goesOnAtReset;
+  return (
+    <div className={css.sandbox}>
+      <NativeSelect
+        size="xs"
+        aria-label="At a usage limit"
+        data={[
+          { value: '', label: `As the board: ${LABELS[resumes ? 'yes' : 'no'].toLowerCase()}` },
+          { value: 'yes', label: LABELS.yes },
+          { value: 'no', label: LABELS.no },
+        ]}
+        value={chosen === null ? '' : chosen ? 'yes' : 'no'}
+        disabled={!canCommand || set.isPending}
+        onChange={({ currentTarget: { value } }) =>
+          set.mutate({ stageId: stage.id, goesOnAtReset: value === '' ? null : value === 'yes' })
+        }
+      />
+    </div>
+  );
+}
+
+/** What happens after the last phase, who decides that, and the stage's own choice. */
+function StageFinish({ stage }: { stage: StageView }) {
+  const { data: project } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === stage.projectId),
+  });
+  const set = useSetFinish(stage.title);
+  const canCommand = useCanCommand();
+  const chosen = set.isPending ? set.variables.finish : stage.finish;
+  const ofProject = project === undefined ? 'none' : projectFinish(project).way;
+  return (
+    <div className={css.sandbox}>
+      <p>{finishOfStage({ finish: chosen, pipeline: stage.pipeline }, project)}.</p>
+      <NativeSelect
+        size="xs"
+        aria-label="At the end of this stage"
+        data={[{ value: '', label: `As the project: ${FINISH_TEXTS[ofProject].toLowerCase()}` }, ...FINISH_OPTIONS]}
+        value={chosen ?? ''}
+        disabled={!canCommand || set.isPending}
+        onChange={({ currentTarget: { value } }) =>
+          set.mutate({ stageId: stage.id, finish: FinishWay.safeParse(value).data ?? null })
+        }
+      />
+      <p className={css.phaseState}>{FINISH_ORDER}</p>
+    </div>
+  );
+}
+
+/** The group that a stage belongs to. What is typed is sent on Enter, on leaving the field, or with the choice of a known group. */
+function StageGroup({ stage }: { stage: StageView }) {
+  const { data: groups = [] } = useQuery({ ...boardQuery, select: ownGroups });
+  const stored = stage.group ?? '';
+  const [typed, setTyped] = useState<string | null>(null);
+  const canCommand = useCanCommand();
+  const move = useCommand({
+    run: (group: string) => client.command('update_stage', { stageId: stage.id, patch: { group: group || null } }),
+    failed: `The group of ${stage.title} was not changed`,
+  });
+  const send = (text: string) => {
+    const group = text.trim();
+    if (group === stored || move.isPending) setTyped(null);
+    else move.mutate(group, { onSettled: () => setTyped(null) });
+  };
+  return (
+    <Autocomplete
+      aria-label="Group"
+      placeholder="No group"
+      size="xs"
+      maw={260}
+      maxLength={60}
+      data={groups}
+      value={typed ?? stored}
+      disabled={!canCommand || move.isPending}
+      onChange={setTyped}
+      onOptionSubmit={send}
+      onBlur={() => typed !== null && send(typed)}
+      onKeyDown={(event) => {
+        const isEnter = event.key === 'Enter' && !isComposing(event.nativeEvent);
+        if (isEnter && typed !== null && !event.defaultPrevented) send(typed);
+        if (event.key === 'Escape') setTyped(null);
+      }}
+    />
+  );
+}
+
+const receiptQuery = ({ id, session }: StageView) =>
+  queryOptions({
+    queryKey: ['receipt', id, session?.lastTurn?.at, session?.state],
+    queryFn: ({ signal }) => client.command('get_receipt', { stageId: id }, { signal }),
+    staleTime: 0,
+  });
+
+/** What people consented to in this stage. It is read when somebody wants to see it: it goes through the whole transcript. */
+function StageReceipt({ stage }: { stage: StageView }) {
+  const [isOpen, setOpen] = useState(false);
+  const { data, error, refetch } = useQuery({ ...receiptQuery(stage), enabled: isOpen });
+  if (!isOpen)
+    return (
+      <Button size="compact-sm" variant="default" onClick={() => setOpen(true)}>
+        Show the receipt
+      </Button>
+    );
+  if (error !== null)
+    return <ErrorNote lead="The receipt could not be made." error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loader size="sm" color="gray" role="img" aria-label="Making the receipt" />;
+  const { receipt, markdown } = data;
+  return (
+    <section className={stageReceiptStyles.receipt} aria-label="Receipt">
+      <div className={stageReceiptStyles.head}>
+        <span>
+          {count(receipt.total, 'tool call')} in {count(receipt.turns.length, 'turn')}
+        </span>
+        <span className={stageReceiptStyles.copies}>
+          Markdown <CopyButton label="Copy as Markdown" read={() => markdown} />
+          JSON <CopyButton label="Copy as JSON" read={() => JSON.stringify(receipt, null, 2)} />
+        </span>
+      </div>
+      <Totals totals={receipt.totals} />
+      {receipt.gaps.length > 0 && (
+        <ul className={stageReceiptStyles.gaps} aria-label="Not known">
+          {receipt.gaps.map((gap) => (
+            <li key={gap}>{gap}</li>
+          ))}
+        </ul>
+      )}
+      {receipt.turns.map((turn) => (
+        <Turn key={turn.number} turn={turn} />
+      ))}
+      {receipt.others.length > 0 && (
+        <details>
+          <summary>Besides tool calls: {count(receipt.others.length, 'decision')}</summary>
+          <ul className={stageReceiptStyles.calls}>
+            {receipt.others.map(({ kind, asked, outcome, by, at }) => (
+              <li key={`${at} ${asked}`} title={exactTime(at)}>
+                <code>{asked === '' ? kind : asked}</code> {outcome}
+                {by !== null && ` by ${by}`}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Totals({ totals }: { totals: Receipt['totals'] }) {
+  return (
+    <ul className={stageReceiptStyles.totals}>
+      {receiptCounts(totals).map(({ reason, count, text }) => (
+        <li key={reason} data-reason={reason}>
+          <span className="figures">{count}</span> {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Turn({ turn: { number, at, message, by, calls } }: { turn: Receipt['turns'][number] }) {
+  if (calls.length === 0) return null;
+  return (
+    <details>
+      <summary title={exactTime(at)}>
+        Turn {number}: {count(calls.length, 'call')}
+        <span className={stageReceiptStyles.message}>
+          {' '}
+          {message === null ? 'begun by Claude Code' : `${by ?? 'Callboard'}: ${message}`}
+        </span>
+      </summary>
+      <ul className={stageReceiptStyles.calls}>
+        {calls.map((call) => (
+          <li key={call.toolUseId}>
+            <code>{call.asked}</code> <span data-reason={call.reason}>{callReason(call)}</span>
+            {call.changed !== undefined && (
+              <>
+                {call.changed.hook === null ? '; a hook' : `; the hook ${call.changed.hook}`} changed it from{' '}
+                <code>{call.changed.from}</code>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Why one call ran or did not: who, by which rule, with which words. */
+export function callReason({ reason, by, detail }: ReceiptCall): string {
+  if (reason === 'rule' && detail !== null)
+    return `allowed by a rule, covered by ${detail}${by === null ? '' : `, which ${by} gave`}`;
+  const text = RECEIPT_TEXTS[reason];
+  const who = by === null ? text : text.replace('a person', by);
+  return detail === null ? who : `${who} (${detail})`;
+}
+
+/** The session's isolation and its reason, and the stage's own sandbox switch. */
+function SandboxOf({ stage }: { stage: StageView }) {
+  const { data: ofProject = null } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === stage.projectId)?.settings.sandbox,
+  });
+  const set = useSetSandbox(stage.title);
+  const canCommand = useCanCommand();
+  const chosen = set.isPending ? set.variables.sandbox : stage.sandbox;
+  return (
+    <div className={css.sandbox}>
+      {stage.session !== null && <Isolation session={stage.session} />}
+      <NativeSelect
+        size="xs"
+        aria-label="Sandbox of this stage"
+        data={sandboxOptions(ofProject)}
+        value={sandboxValue(chosen)}
+        disabled={!canCommand || set.isPending}
+        onChange={(event) => set.mutate({ stageId: stage.id, sandbox: sandboxOf(event.currentTarget.value) })}
+      />
+      <p className={css.phaseState}>
+        In the sandbox, commands cannot approve their own requests, and ask before they use the network. Turn it off for
+        work that needs a database or Docker on this machine. Takes effect at the next start.
+      </p>
+    </div>
+  );
+}
+
+function Isolation({ session: { isolation, sandboxAllowed } }: { session: NonNullable<StageView['session']> }) {
+  const { label, why, means, next } = isolationText(isolation);
+  const ran = ranWithoutAsking(sandboxAllowed);
+  return (
+    <>
+      <p>
+        <strong>{label}.</strong> <Seen text={why} kind="prose" /> {means} {next}
+      </p>
+      {ran !== '' && <p>{ran}, because they ran in the sandbox.</p>}
+    </>
+  );
+}

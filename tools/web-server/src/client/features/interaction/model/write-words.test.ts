@@ -1,8 +1,0 @@
-import { expect, it } from 'vitest';
-import { writeText } from './write-words.ts';
-
-it('says only what was known when the request was made', () => {
-  expect(writeText({ fileExists: false })).toBe('New file');
-  expect(writeText({ fileExists: true })).toBe('Replaces the file');
-  expect(writeText({})).toBe('The whole file');
-});

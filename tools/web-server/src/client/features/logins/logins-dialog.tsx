@@ -1,0 +1,151 @@
+import type { Login } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { IconChartLine, IconDevices } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import { loginsQuery } from '../../data/queries.ts';
+import { useCanCommand } from '../../stream/stream-context.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
+import { TimeSince } from '../../ui/text.tsx';
+import css from './logins-dialog.module.css';
+import { useAddDevice, useLogout, useMetricsToken, useRevoke } from './new-logins.tsx';
+
+/** The logged-in browsers and terminals, each with a button that ends its login. */
+export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+  const { data, error, refetch } = useQuery({ ...loginsQuery, enabled: opened });
+  return (
+    <Dialog opened={opened} close={close} title="Logins" size={560} closeOnClickOutside>
+      {error !== null && <ErrorNote lead="The logins could not be read." error={error} retry={() => void refetch()} />}
+      <ul className={css.list} aria-label="Browsers and terminals that are logged in">
+        {data?.logins.map((login) => (
+          <Row key={login.loginId} login={login} isOwn={login.loginId === data.current} />
+        ))}
+      </ul>
+      {opened && <AddDevice />}
+      {opened && <MetricsToken />}
+      <p className={css.hint}>
+        A revoked login ends at once. A link can also be made in Callboard’s terminal: press <kbd>l</kbd>, or run{' '}
+        <code>npx callboard link</code>.
+      </p>
+    </Dialog>
+  );
+}
+
+function Row({ login, isOwn }: { login: Login; isOwn: boolean }) {
+  const canCommand = useCanCommand();
+  const revoke = useRevoke();
+  const logout = useLogout();
+  const { name, browser, createdAt } = login;
+  return (
+    <li>
+      <div>
+        <div>
+          {browser}
+          {isOwn && <span className={css.own}>this browser</span>}
+        </div>
+        <div className={css.hint}>
+          {name}, logged in <TimeSince at={createdAt} ago />
+        </div>
+      </div>
+      {isOwn ? (
+        <Button
+          variant="default"
+          size="compact-md"
+          disabled={!canCommand}
+          loading={logout.isPending}
+          onClick={() => logout.mutate(undefined)}
+        >
+          Log out
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          size="compact-md"
+          aria-label={`Revoke the login of ${browser}`}
+          disabled={!canCommand}
+          loading={revoke.isPending}
+          onClick={() => revoke.mutate(login)}
+        >
+          Revoke
+        </Button>
+      )}
+    </li>
+  );
+}
+
+const QrCode = lazy(() => import('./qr-code.tsx'));
+
+/** Makes a login link for one more browser, and shows it until the dialog is closed. */
+function AddDevice() {
+  const add = useAddDevice();
+  const canCommand = useCanCommand();
+  return (
+    <section className={css.device} aria-label="Add a device">
+      {add.data === undefined ? (
+        <p className={css.hint}>Another browser that can reach this address logs in with a link.</p>
+      ) : (
+        <NewLink code={add.data.code} publicUrl={add.data.publicUrl} />
+      )}
+      {add.isError && <ErrorNote lead="No link was made." error={add.error} />}
+      <Button
+        variant={add.data === undefined ? 'filled' : 'default'}
+        leftSection={<IconDevices size={16} />}
+        disabled={!canCommand}
+        loading={add.isPending}
+        onClick={() => add.mutate(undefined)}
+      >
+        {add.data === undefined ? 'Add a device' : 'Make another link'}
+      </Button>
+    </section>
+  );
+}
+
+/** The link leads to the public URL; without one, to where this page is, which a phone may not reach: hence no QR code. */
+function NewLink({ code, publicUrl }: { code: string; publicUrl: string | null }) {
+  const link = `${publicUrl ?? window.location.origin}/login?code=${encodeURIComponent(code)}`;
+  return (
+    <div role="status" className={css.link}>
+      <CopyLine text={link} label="login link" />
+      {publicUrl !== null && (
+        <Suspense fallback={null}>
+          <QrCode text={link} label="QR code of the login link" />
+        </Suspense>
+      )}
+      <p className={css.hint}>
+        {publicUrl !== null && 'Scan the code with the other device, or open the link there. '}
+        Works once, for an hour. Anyone who has it can log in as you; a new login shows on every open board.
+      </p>
+    </div>
+  );
+}
+
+/** Makes a token with which Prometheus reads the metrics, and shows it until the dialog is closed. */
+function MetricsToken() {
+  const make = useMetricsToken();
+  const canCommand = useCanCommand();
+  return (
+    <section className={css.device} aria-label="Metrics">
+      {make.data === undefined ? (
+        <p className={css.hint}>
+          Prometheus reads <code>/metrics</code> with a token that can do nothing else.
+        </p>
+      ) : (
+        <div role="status" className={css.link}>
+          <CopyLine text={make.data.token} label="token for metrics" />
+          <p className={css.hint}>Copy it now: it is not shown again. Revoke it above.</p>
+        </div>
+      )}
+      {make.isError && <ErrorNote lead="No token was made." error={make.error} />}
+      <Button
+        variant="default"
+        leftSection={<IconChartLine size={16} />}
+        disabled={!canCommand}
+        loading={make.isPending}
+        onClick={() => make.mutate(undefined)}
+      >
+        {make.data === undefined ? 'Make a token for metrics' : 'Make another token'}
+      </Button>
+    </section>
+  );
+}

@@ -1,0 +1,121 @@
+import type { BuildFolders, Removal, StageId, StageView } from '@callboard/contract';
+import { Button, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { useLocation, useNavigate } from 'react-router';
+import { closeDeleteDialog, useDeleteDialogStage } from '../../data/dialogs.ts';
+import { boardQuery, stageOf } from '../../data/queries.ts';
+import { useDeleteStage } from '../../data/stage-commands.ts';
+import { client } from '../../lib/api-client.ts';
+import { count, formatSize } from '../../lib/format.ts';
+import { removalText } from '../../lib/removal-text.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { BuildFoldersChoice, SavedFiles } from '../../ui/kept-files.tsx';
+import { ErrorNote } from '../../ui/notes.tsx';
+import css from './confirm-delete.module.css';
+
+/** Asks whether the stage that somebody is about to delete is to be deleted. */
+export default function DeleteDialog() {
+  const stageId = useDeleteDialogStage();
+  const { data: stage } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
+  });
+  const isGone = stageId !== null && stage === undefined;
+  useEffect(() => {
+    if (isGone) closeDeleteDialog();
+  }, [isGone]);
+  useEffect(() => closeDeleteDialog, []);
+  // Stays while the dialog closes, so that the focus goes back to where it was.
+  const [last, setLast] = useState(stage);
+  if (stage !== undefined && stage !== last) setLast(stage);
+  return last === undefined ? null : <Asked key={last.id} stage={last} opened={stage !== undefined} />;
+}
+
+function Asked({ stage, opened }: { stage: StageView; opened: boolean }) {
+  const navigate = useNavigate();
+  const { pathname } = useLocation();
+  const remove = useDeleteStage(stage.title, () => {
+    closeDeleteDialog();
+    if (pathname === `/stages/${stage.id}`) void navigate('/');
+  });
+  return (
+    <ConfirmDelete
+      stageId={stage.id}
+      opened={opened}
+      title={stage.title}
+      busy={remove.isPending}
+      confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
+      close={closeDeleteDialog}
+    />
+  );
+}
+
+interface ConfirmDeleteProps {
+  stageId: StageId;
+  opened: boolean;
+  /** The stage's title. */
+  title: string;
+  busy: boolean;
+  confirm: (buildFolders: BuildFolders) => void;
+  close: () => void;
+}
+
+/** Asks before deleting a stage, and says what is deleted, kept and restorable. */
+function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: ConfirmDeleteProps) {
+  const [choice, setChoice] = useState<BuildFolders>('delete');
+  const plan = useQuery({
+    queryKey: ['removal', stageId],
+    enabled: opened,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+    queryFn: async ({ signal }) => (await client.command('get_removal', { stageId }, { signal })).removal,
+  });
+  return (
+    <Dialog opened={opened} close={close} title={`Delete ${title}`} size={520} closeOnClickOutside>
+      <div className={css.body}>
+        <p>The card, its transcript and its queue are deleted. Its decisions stay in the decision log.</p>
+        {plan.isLoading && <p className={css.quiet}>Checking its worktree...</p>}
+        {plan.error !== null && (
+          <ErrorNote lead="Its worktree could not be checked." error={plan.error} retry={() => void plan.refetch()} />
+        )}
+        {plan.data !== undefined && <Plan removal={plan.data} choice={choice} setChoice={setChoice} />}
+      </div>
+      <Group justify="flex-end" gap="sm" mt="lg">
+        <Button variant="default" onClick={close} data-autofocus>
+          Cancel
+        </Button>
+        <Button onClick={() => confirm(plan.isSuccess ? choice : 'keep')} loading={busy} disabled={plan.isLoading}>
+          Delete
+        </Button>
+      </Group>
+    </Dialog>
+  );
+}
+
+interface PlanProps {
+  removal: Removal;
+  choice: BuildFolders;
+  setChoice: (choice: BuildFolders) => void;
+}
+
+function Plan({ removal, choice, setChoice }: PlanProps) {
+  const { files, fileCount, bytes, buildFolders } = removal;
+  const text = removalText(removal);
+  return (
+    <>
+      {text.length > 0 && <p>{text.join(' ')}</p>}
+      {fileCount > 0 && (
+        <div>
+          <p>
+            {count(fileCount, 'file')} that git ignores {fileCount === 1 ? 'goes' : 'go'} to the trash for 30 days (
+            {formatSize(bytes)}):
+          </p>
+          <SavedFiles files={files} more={fileCount - files.length} label="Moved to the trash" />
+        </div>
+      )}
+      <BuildFoldersChoice folders={buildFolders} choice={choice} setChoice={setChoice} />
+    </>
+  );
+}
