@@ -18,7 +18,7 @@ const sharedPostgres = inRoot('test-support/shared-postgres.ts');
 const withPostgres = { globalSetup: [sharedPostgres] };
 const inBrowser = {
   include: ['*.e2e.test.ts'],
-  globalSetup: [inRoot('e2e/support/shared-places.ts'), sharedPostgres],
+  globalSetup: [inRoot('e2e/support/shared-instances.ts'), sharedPostgres],
   ...patience,
   testTimeout: 300_000,
 };

@@ -2,9 +2,9 @@ import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openTestBoard, type TestBoard } from './support/desk.ts';
 import { claudePidOf } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
+import { openTestBoard, type TestBoard } from './support/test-board.ts';
 
 const TEXTS = 'Continue where you left off.';
 const fails = { error: { status: 403, type: 'permission_error', message: 'Not on Fridays' } };

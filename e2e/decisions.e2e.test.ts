@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { axe, findings } from './support/axe.ts';
-import { openOwnBoard } from './support/desk.ts';
 import { claudePids } from './support/processes.ts';
+import { openOwnBoard } from './support/test-board.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const done = { text: 'All finished.' };

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
+import { squat } from './support/port-holder.ts';
 import { partPid } from './support/processes.ts';
-import { squat } from './support/squatter.ts';
 
 const HEADER = 'x-callboard-page';
 const board = (page: Page) => page.getByRole('region', { name: 'Backlog' });

@@ -6,7 +6,7 @@ import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { DOT } from '../support/open-stage.ts';
 import { apiOf, makeScene, type Scene } from '../support/scene.ts';
-import { leaveSandbox } from '../support/shared-place.ts';
+import { leaveSandbox } from '../support/shared-instance.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 type State = (page: Page, scene: Scene) => Promise<void>;

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openOwnBoard } from '../support/desk.ts';
+import { openOwnBoard } from '../support/test-board.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const exact = (name: string) => ({ name, exact: true });

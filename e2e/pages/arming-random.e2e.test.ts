@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { callApi } from '../support/api.ts';
-import type { TestBoard } from '../support/desk.ts';
 import { choosePresentation } from '../support/presentation.ts';
 import { apiOf } from '../support/scene.ts';
-import { createInstance } from '../support/shared-place.ts';
+import { createInstance } from '../support/shared-instance.ts';
+import type { TestBoard } from '../support/test-board.ts';
 import { type Act, type Sent, type Witness, witness } from '../support/witness.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openEmptyBoard, openTestBoard, type TestBoard } from '../support/desk.ts';
+import { openEmptyBoard, openTestBoard, type TestBoard } from '../support/test-board.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });

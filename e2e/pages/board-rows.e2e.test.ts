@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { CROWD, showManyStages } from '../support/crowd.ts';
-import { openEmptyBoard } from '../support/desk.ts';
+import { CROWD, showManyStages } from '../support/many-stages.ts';
+import { openEmptyBoard } from '../support/test-board.ts';
 
 const COLUMNS = ['Backlog', 'Ready', 'Running', 'Needs you', 'Review', 'Done'];
 

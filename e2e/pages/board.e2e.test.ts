@@ -1,7 +1,7 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { itAll } from '../../test-support/it-all.ts';
-import { openTestBoard } from '../support/desk.ts';
+import { openTestBoard } from '../support/test-board.ts';
 
 async function openBoard() {
   const desk = await openTestBoard();

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { axe, findings } from '../support/axe.ts';
-import { openEmptyBoard } from '../support/desk.ts';
+import { openEmptyBoard } from '../support/test-board.ts';
 
 const git = (repo: string, ...args: string[]) => promisify(execFile)('git', args, { cwd: repo });
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { bash, done, exact, openRequestBoard, wants } from '../support/request-desk.ts';
+import { bash, done, exact, openRequestBoard, wants } from '../support/request-board.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 it('ignores keys that were meant for another dialog or for a text field', async () => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { itAll } from '../../test-support/it-all.ts';
-import { bash, done, exact, openRequestBoard, wants } from '../support/request-desk.ts';
+import { bash, done, exact, openRequestBoard, wants } from '../support/request-board.ts';
 
 itAll('allows a rule permanently, passes it to the next start, and removes it', async () => {
   const { page, errors, begin, origin } = await openRequestBoard();

@@ -1,7 +1,7 @@
 import { named } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openTestBoard } from '../support/desk.ts';
+import { openTestBoard } from '../support/test-board.ts';
 
 const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
 

@@ -4,9 +4,9 @@ import { ALL } from '../../test-support/variants.ts';
 import { axe, findings } from '../support/axe.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
-import { openEmptyBoard } from '../support/desk.ts';
 import { removeOrchestrator } from '../support/remove-orchestrator.ts';
 import { apiOf } from '../support/scene.ts';
+import { openEmptyBoard } from '../support/test-board.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 const PHONE = { width: 390, height: 844 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openEmptyBoard } from '../support/desk.ts';
+import { openEmptyBoard } from '../support/test-board.ts';
 
 it('keeps the rest of the page when a page or a form fails to load, and shows it once it loads, with or without a reload', async () => {
   const { page, api, origin } = await openEmptyBoard();

@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { callApi } from '../support/api.ts';
-import type { TestBoard } from '../support/desk.ts';
 import { apiOf } from '../support/scene.ts';
-import { createInstance } from '../support/shared-place.ts';
+import { createInstance } from '../support/shared-instance.ts';
+import type { TestBoard } from '../support/test-board.ts';
 import { turnTo } from '../support/turn-to.ts';
 
 const PHONE = { width: 390, height: 844 };

@@ -1,8 +1,8 @@
 import type { BrowserContext, CDPSession, Page, Worker } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { openOwnBoard } from '../support/desk.ts';
-import { bash } from '../support/request-desk.ts';
+import { bash } from '../support/request-board.ts';
+import { openOwnBoard } from '../support/test-board.ts';
 
 const Registrations = z.object({
   registrations: z.array(z.object({ registrationId: z.string(), scopeURL: z.string(), isDeleted: z.boolean() })),

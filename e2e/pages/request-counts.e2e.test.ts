@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { itAll } from '../../test-support/it-all.ts';
-import { openTestBoard } from '../support/desk.ts';
+import { openTestBoard } from '../support/test-board.ts';
 
 const command = (text: string) => ({ name: 'Bash', input: { command: text, description: 'Do it' } });
 const done = { text: 'All finished.' };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bash, done, exact, openRequestBoard } from '../support/request-desk.ts';
+import { bash, done, exact, openRequestBoard } from '../support/request-board.ts';
 
 it('allows the edits of a stage where Claude Code suggests it, and no other commands', async () => {
   const { page, errors, begin, send } = await openRequestBoard();

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openTestBoard, type TestBoard } from '../support/desk.ts';
+import { openTestBoard, type TestBoard } from '../support/test-board.ts';
 
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test-support/temporary-folder.ts';
-import { openTestBoard } from '../support/desk.ts';
+import { openTestBoard } from '../support/test-board.ts';
 
 const exact = (name: string) => ({ name, exact: true });
 const git = (cwd: string, ...args: string[]) =>

@@ -2,7 +2,7 @@ import { prompt } from '@callboard/scripted-model';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { callApi } from './api.ts';
-import { openSharedInstance } from './shared-place.ts';
+import { openSharedInstance } from './shared-instance.ts';
 
 type Script = Parameters<typeof prompt>[0];
 

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../test-support/until.ts';
-import { nodePlatform } from './edges.ts';
 import { openBrowser, showBoard, wantsBrowser } from './login-links.ts';
+import { nodePlatform } from './platform.ts';
 
 const desktop = { env: { DISPLAY: ':0' }, isTerminal: true, platform: 'linux' } as const;
 

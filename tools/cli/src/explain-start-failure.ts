@@ -2,8 +2,8 @@ import { shellQuote } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { dataDirSuffix } from './command-line/flags.ts';
 import { authority, isCallboard, loopbackHost, type StartOptions } from './command-line/start-options.ts';
-import type { Platform } from './edges.ts';
 import { CliError, ServerStartError, UsageError } from './errors.ts';
+import type { Platform } from './platform.ts';
 import { askForLink, type SupervisorRecord } from './supervisor/control-socket.ts';
 
 /** Returns an error that tells the person who started Callboard why a server cannot start; any other error as it is. */

@@ -6,7 +6,7 @@ import type { Environment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
 import type { StartOptions } from './command-line/start-options.ts';
-import type { Platform } from './edges.ts';
+import type { Platform } from './platform.ts';
 import { runFolder } from './supervisor/control-socket.ts';
 import type { Supervisor } from './supervisor/supervisor.ts';
 

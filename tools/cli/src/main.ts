@@ -1,4 +1,4 @@
-import { nodePlatform } from './edges.ts';
+import { nodePlatform } from './platform.ts';
 import { run } from './run.ts';
 
 // If the terminal has closed, the last lines must not end in a crash.

@@ -1,4 +1,4 @@
-import type { Platform } from './edges.ts';
+import type { Platform } from './platform.ts';
 
 /** A line on the terminal that says what is being done, with the seconds once it takes some. */
 export interface Progress {

@@ -10,8 +10,8 @@ import { link, login, logout } from './commands/login.ts';
 import { migrateStore } from './commands/migrate-store.ts';
 import { demo, down, start } from './commands/start.ts';
 import { apiCommands } from './commands/terminal-commands.ts';
-import type { Platform } from './edges.ts';
 import { CliError, UsageError } from './errors.ts';
+import type { Platform } from './platform.ts';
 import { argument } from './terminal/terminal-flags.ts';
 
 /** Runs one command line. Resolves with the exit code; rejects with an error that is neither UsageError nor CliError. */

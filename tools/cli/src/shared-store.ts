@@ -10,8 +10,8 @@ import {
 } from '@callboard/runtime/database-url';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import type { SharedStoreOptions } from './command-line/start-options.ts';
-import type { Platform } from './edges.ts';
 import { UsageError } from './errors.ts';
+import type { Platform } from './platform.ts';
 
 /** The database of a shared store. */
 export interface SharedStore {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { listenForStop } from './edges.ts';
+import { listenForStop } from './platform.ts';
 
 function listen() {
   const source = new EventEmitter();

@@ -1,4 +1,4 @@
-import { nodePlatform, type Platform } from '../src/edges.ts';
+import { nodePlatform, type Platform } from '../src/platform.ts';
 import { run } from '../src/run.ts';
 
 /** Runs a command line in this process. */

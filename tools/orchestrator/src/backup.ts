@@ -9,7 +9,7 @@ import { pathExists } from './platform/files.ts';
 import { nodePlatform } from './platform/runtime.ts';
 import { copyToFile } from './store/copy/copy-to-file.ts';
 import { newEpoch } from './store/sqlite/node-sqlite.ts';
-import { storageErrorOf } from './store/storage-failure.ts';
+import { storageErrorOf } from './store/storage-error.ts';
 import { readStoreLocation, requireStoreHere } from './store/store-location.ts';
 
 /** The contents of a backup, which prove that it can be read. */

@@ -71,7 +71,7 @@ import { OperationalError } from './lib/errors.ts';
 import { useSpawner } from './platform/processes.ts';
 import { type Logger, nodePlatform, type Platform } from './platform/runtime.ts';
 import type { SearchIndex } from './store/search/search-text.ts';
-import { textWithOutlook } from './store/storage-failure.ts';
+import { textWithOutlook } from './store/storage-error.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 

@@ -18,7 +18,7 @@ import {
 } from './store/copy/copy-to-file.ts';
 import { type CopySource, openSqliteCopy, snapshotSqlite } from './store/copy/sqlite-copy.ts';
 import { openForCopy, type PostgresCopy } from './store/postgres/open-for-copy.ts';
-import { storageErrorOf } from './store/storage-failure.ts';
+import { storageErrorOf } from './store/storage-error.ts';
 import { noteOwnStore, noteSharedStore, readStoreLocation } from './store/store-location.ts';
 
 export interface StoreMove {

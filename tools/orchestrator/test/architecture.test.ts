@@ -334,7 +334,7 @@ describe('the board in the browser', () => {
 describe('all files', () => {
   it('read the environment at the edge of their process, and nowhere else', () => {
     const PLATFORM =
-      /^(orchestrator\/src\/main|scripted-model\/src\/emulator\/main|web-server\/src\/server\/main|cli\/src\/edges|scripted-model\/src\/main)\.ts$/;
+      /^(orchestrator\/src\/main|scripted-model\/src\/emulator\/main|web-server\/src\/server\/main|cli\/src\/platform|scripted-model\/src\/main)\.ts$/;
     const reading = production.filter((file) => file.path.includes('/src/') && file.text.includes('process.env'));
     expect(reading.map((file) => file.path).filter((path) => !PLATFORM.test(path))).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
-import type { Platform } from '../edges.ts';
+import type { Platform } from '../platform.ts';
 import { acquireSupervisorLock } from '../supervisor/control-socket.ts';
 
 const at = new Date('2026-01-02T03:04:05.678Z');

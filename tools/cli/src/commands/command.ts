@@ -1,5 +1,5 @@
 import type { Flag, Given } from '../command-line/flags.ts';
-import type { Platform } from '../edges.ts';
+import type { Platform } from '../platform.ts';
 
 /** One command of `callboard`: one file in this folder, and one line in `all.ts`. */
 export interface Command {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram, untilGone } from '../../test/cli-process.ts';
-import { type EndAllSessions, nodePlatform } from '../edges.ts';
+import { type EndAllSessions, nodePlatform } from '../platform.ts';
 import { run } from '../run.ts';
 
 /** Runs `callboard down` in this process. */

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { readFlags } from '../command-line/flags.ts';
 import { parseStartOptions, startFlags } from '../command-line/start-options.ts';
-import { nodePlatform, type Platform } from '../edges.ts';
+import { nodePlatform, type Platform } from '../platform.ts';
 import { requireTrustInLogins, requireTrustInSharedStore } from './start.ts';
 
 const CERTIFICATE = ['--tls-cert', 'a.pem', '--tls-key', 'a.key'];

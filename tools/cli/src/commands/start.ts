@@ -16,10 +16,10 @@ import {
   startFlags,
 } from '../command-line/start-options.ts';
 import { exists, explainFolderError, makeFolder } from '../data-folder.ts';
-import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { explainRunning, explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
+import type { Platform } from '../platform.ts';
 import { createProgress } from '../progress.ts';
 import { runProgram } from '../run-program.ts';
 import { findSharedStore, type SharedStore } from '../shared-store.ts';

@@ -1,7 +1,7 @@
 // The guard runs this after the demo was killed: its servers end soon, but its sessions continue.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findLockHolder } from '@callboard/runtime/process-lock';
-import { nodePlatform } from '../edges.ts';
+import { nodePlatform } from '../platform.ts';
 import { cleanUp, demoLayout } from './clean-up.ts';
 
 const [root] = process.argv.slice(2);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type EndAllSessions, inPackage } from '../edges.ts';
+import { type EndAllSessions, inPackage } from '../platform.ts';
 
 /** The paths in the demo's own folder. */
 export const demoLayout = (root: string) => ({

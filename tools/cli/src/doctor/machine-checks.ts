@@ -29,8 +29,8 @@ import {
   type SharedStoreOptions,
 } from '../command-line/start-options.ts';
 import { explainFolderError } from '../data-folder.ts';
-import type { Platform } from '../edges.ts';
 import { UsageError } from '../errors.ts';
+import type { Platform } from '../platform.ts';
 import { runProgram } from '../run-program.ts';
 import { findSharedStore } from '../shared-store.ts';
 import { askForProblems, findSupervisor } from '../supervisor/control-socket.ts';

@@ -12,7 +12,7 @@ import {
 } from '@callboard/orchestrator/doctor';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import type { Platform } from '../edges.ts';
+import type { Platform } from '../platform.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { checkMachine, type DoctorReport, type MachineCheck, type UsableClaude, warning } from './machine-checks.ts';
 

@@ -7,7 +7,7 @@ import { findProgram } from '../../../../scripts/debian.ts';
 import { freePort } from '../../../../test-support/free-port.ts';
 import { createDatabase, postgresLack, runSql, sharedServer } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { nodePlatform } from '../edges.ts';
+import { nodePlatform } from '../platform.ts';
 import { checkStore } from './machine-checks.ts';
 
 const check = (dataDir: string, url: string | null = null) =>

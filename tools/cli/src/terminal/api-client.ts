@@ -13,8 +13,8 @@ import { terminalLoginFile } from '@callboard/runtime/terminal-login';
 import { z } from 'zod';
 import { dataDirSuffix, parseGiven } from '../command-line/flags.ts';
 import type { Invocation } from '../commands/command.ts';
-import type { Platform } from '../edges.ts';
 import { CliError } from '../errors.ts';
+import type { Platform } from '../platform.ts';
 import { findSupervisor } from '../supervisor/control-socket.ts';
 import { apiOptions } from './terminal-flags.ts';
 

@@ -18,8 +18,8 @@ import {
 import type { Transport } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
-import type { Platform } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
+import type { Platform } from '../platform.ts';
 import { type ApiWork, type Hint, withApiClient } from './api-client.ts';
 import { findRequest, findStage, notOpen, shortIds } from './find.ts';
 import { requestLine, requestLines, risksOf } from './request-text.ts';

@@ -2,7 +2,7 @@ import { boardView, CLAUDE_UNCHECKED, NO_LIMITS, SANDBOX_UNTRIED } from '@callbo
 import type { Transport } from '@callboard/contract/client';
 import { AT, sampleDecision, sampleRequest, sampleStage } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
-import { nodePlatform, type Platform } from '../edges.ts';
+import { nodePlatform, type Platform } from '../platform.ts';
 import { chooseRequest, confirm } from './approvals.ts';
 
 /** A desk with these open requests and one decided, and a terminal whose person answers this. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dataDir, dataDirFlag, type Flag } from '../command-line/flags.ts';
-import type { Platform } from '../edges.ts';
 import { UsageError } from '../errors.ts';
+import type { Platform } from '../platform.ts';
 
 const jsonFlag: Flag = { kind: 'switch', name: 'json', help: 'Print JSON, as the API has it.' };
 

@@ -1,5 +1,5 @@
 import { type TextKind, visibleText } from '@callboard/contract';
-import type { Platform } from '../edges.ts';
+import type { Platform } from '../platform.ts';
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 

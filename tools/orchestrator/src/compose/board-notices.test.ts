@@ -1,7 +1,7 @@
 import type { BoardNotices, Budget } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { silent } from '../../test/support/test-store.ts';
-import { DatabaseUnreachable, type StorageError } from '../store/storage-failure.ts';
+import { DatabaseUnreachable, type StorageError } from '../store/storage-error.ts';
 import { createNoticeTeller } from './react-to-changes.ts';
 
 const BUDGET: Budget = { scope: {}, usd: 5, tokens: null, spent: { usd: 1, tokens: 2 } };

@@ -10,7 +10,7 @@ import { createDataDir, dataDirLayout } from '../platform/data-dir.ts';
 import type { Platform } from '../platform/runtime.ts';
 import type { SearchIndex } from '../store/search/search-text.ts';
 import { openSqliteSearchIndex, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
-import { storageErrorOf } from '../store/storage-failure.ts';
+import { storageErrorOf } from '../store/storage-error.ts';
 import type { Store } from '../store/store.ts';
 import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
 import type { StartContext } from './context.ts';

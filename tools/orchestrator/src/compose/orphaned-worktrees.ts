@@ -12,7 +12,7 @@ import { dataDirLayout } from '../platform/data-dir.ts';
 import { pathExists } from '../platform/files.ts';
 import { endMarked, findMarkedProcesses } from '../platform/process-table.ts';
 import type { OrphanedWorktree } from '../store/ports/machine-port.ts';
-import { isStorageFailure } from '../store/storage-failure.ts';
+import { isStorageFailure } from '../store/storage-error.ts';
 import { retryWhileStoreFails, type Store, type Tx } from '../store/store.ts';
 import type { StartContext } from './context.ts';
 import type { Membership } from './join-machines.ts';

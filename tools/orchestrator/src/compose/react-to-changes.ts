@@ -25,7 +25,7 @@ import { type StageImports, startStageFolders } from '../features/stages/import-
 import type { DiskWatch, WriteWatch } from '../features/storage/storage.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Logger } from '../platform/runtime.ts';
-import { isStorageFailure, textWithOutlook } from '../store/storage-failure.ts';
+import { isStorageFailure, textWithOutlook } from '../store/storage-error.ts';
 import type { Store } from '../store/store.ts';
 import type { StartContext } from './context.ts';
 import type { Membership } from './join-machines.ts';

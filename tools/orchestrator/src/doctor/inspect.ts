@@ -16,7 +16,7 @@ import { dataDirLayout } from '../platform/data-dir.ts';
 import { pathExists } from '../platform/files.ts';
 import { must } from '../platform/processes.ts';
 import { newerThanThis } from '../store/sqlite/node-sqlite.ts';
-import { storageErrorOf } from '../store/storage-failure.ts';
+import { storageErrorOf } from '../store/storage-error.ts';
 import { requireStoreHere } from '../store/store-location.ts';
 
 /** The `claude` that sessions would use. */

@@ -15,7 +15,7 @@ import type { CommandContext, CommandHandlers } from '../core/commands/command-h
 import type { Authenticated, Logins } from '../core/commands/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../platform/runtime.ts';
-import { storageErrorOf } from '../store/storage-failure.ts';
+import { storageErrorOf } from '../store/storage-error.ts';
 import type { Callers, Unverified } from './callers.ts';
 import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
 

@@ -55,7 +55,7 @@ import type {
 } from './ports/stage-port.ts';
 import type { BudgetsTable, LimitsTable, NumbersTable, PausesTable, SpendingTable } from './ports/usage-port.ts';
 import type { OutboxRow } from './records.ts';
-import { isStorageFailure, type StorageError } from './storage-failure.ts';
+import { isStorageFailure, type StorageError } from './storage-error.ts';
 
 /** The store's port, which the services use. The code below `sql` and `sqlite` implements it. */
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../../../test-support/until.ts';
 import { answer, control, gone, insert, rowOf, startTestWriter } from '../../../test/support/test-outbox-writer.ts';
 import { asked } from '../../../test/support/test-session.ts';
-import { DatabaseUnreachable } from '../../store/storage-failure.ts';
+import { DatabaseUnreachable } from '../../store/storage-error.ts';
 
 it('writes accepted rows in order, and marks them', async () => {
   const { session, writer, ids } = await startTestWriter();

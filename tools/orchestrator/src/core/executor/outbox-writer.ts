@@ -3,7 +3,7 @@ import { type CoalescingWorker, createCoalescingWorker } from '../../lib/async.t
 import { AppError } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { OutboxRow } from '../../store/records.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { Channel } from '../claude/channel.ts';
 import { encodeRow } from '../claude/frames.ts';

@@ -7,7 +7,7 @@ import { createProcessMarks } from '../../platform/child-processes.ts';
 import { endMarked, LAUNCH_MARKER } from '../../platform/process-table.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { LaunchRecord, LaunchSettings, MessageRow } from '../../store/records.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import { type RetryDeps, retryUntilStored, type Tx } from '../../store/store.ts';
 import { type AgentProcess, createLaunchFolder, spawnClaude, temporaryVariables } from '../claude/claude-process.ts';
 import { conversationCondition } from '../claude/conversation-file.ts';

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { silent, withFields } from '../../../test/support/test-store.ts';
-import { DatabaseUnreachable } from '../../store/storage-failure.ts';
+import { DatabaseUnreachable } from '../../store/storage-error.ts';
 import { watchLaunch } from './running-launch.ts';
 
 const GRACES = { interruptMs: 50, endSessionMs: 50, signalMs: 50 };

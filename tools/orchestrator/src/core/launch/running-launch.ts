@@ -6,7 +6,7 @@ import { ProtocolError, Rejection } from '../../lib/errors.ts';
 import { endMarked, isGoneWithin, terminate } from '../../platform/process-table.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import { requireStage, retryUntilStored, retryWhileStoreFails, type Store, type Tx } from '../../store/store.ts';
 import { launchFiles, type ProcessExit } from '../claude/claude-process.ts';
 import { refusedMode } from '../claude/launch-options.ts';

@@ -8,7 +8,7 @@ import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import { nodePlatform } from '../../platform/runtime.ts';
 import { openPostgresStore } from '../../store/postgres/postgres-store.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import { createLease } from './lease.ts';
 
 async function open(report = async () => machineReport()) {

@@ -10,7 +10,7 @@ import { createCoalescingWorker } from '../../lib/async.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { MachineReport } from '../../store/ports/machine-port.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import type { Store } from '../../store/store.ts';
 
 /** This machine's right to act for its stages. */

@@ -4,7 +4,7 @@ import { createCoalescingWorker } from '../../lib/async.ts';
 import { OperationalError, Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { MachineRecord, StoredCommand } from '../../store/ports/machine-port.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import { retryUntilStored, type Store } from '../../store/store.ts';
 import type { Lease } from './lease.ts';
 

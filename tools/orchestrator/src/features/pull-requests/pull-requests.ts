@@ -31,7 +31,7 @@ import { createCoalescingWorker, createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { fenced } from '../../lib/text.ts';
 import type { Logger } from '../../platform/runtime.ts';
-import { isStorageFailure } from '../../store/storage-failure.ts';
+import { isStorageFailure } from '../../store/storage-error.ts';
 import { requireProject, type Store } from '../../store/store.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type CheckLog, type CodeHost, draftCommitMessage, type HostIssue, problemOf, Refusal } from './code-host.ts';

@@ -1,6 +1,6 @@
 import { messageOf } from '@callboard/runtime/errors';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { StorageError } from '../../store/storage-failure.ts';
+import type { StorageError } from '../../store/storage-error.ts';
 import type { Store, Tx } from '../../store/store.ts';
 
 export interface DiskWatchDeps {

@@ -16,7 +16,7 @@ import {
   type StorageError,
   storageErrorOf,
   storageFailed,
-} from '../storage-failure.ts';
+} from '../storage-error.ts';
 import { SKIPPED } from './migrate.ts';
 import type { PgLink } from './pg-link.ts';
 

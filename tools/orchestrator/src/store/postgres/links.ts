@@ -24,7 +24,7 @@ import {
   storageFailed,
   storeClosed,
   syncFiles,
-} from '../storage-failure.ts';
+} from '../storage-error.ts';
 import { CHANNEL } from './commits.ts';
 import type { Connect, PgLink } from './pg-link.ts';
 

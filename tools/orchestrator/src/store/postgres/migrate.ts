@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OperationalError } from '../../lib/errors.ts';
 import { statementsFor } from '../sql/migration-statements.ts';
 import { migrations } from '../sql/migrations.ts';
-import { StoreOutgrown } from '../storage-failure.ts';
+import { StoreOutgrown } from '../storage-error.ts';
 import type { PgLink } from './pg-link.ts';
 
 /** Any number that nobody else locks. */

@@ -8,7 +8,7 @@ import { mark } from '@callboard/runtime/marks';
 import pg from 'pg';
 import { z } from 'zod';
 import type { Logger } from '../../platform/runtime.ts';
-import { DatabaseUnreachable, isAnswerOfPostgres, isNotAvailable } from '../storage-failure.ts';
+import { DatabaseUnreachable, isAnswerOfPostgres, isNotAvailable } from '../storage-error.ts';
 
 type Host = DatabaseAddress['hosts'][number];
 

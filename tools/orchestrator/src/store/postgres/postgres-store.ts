@@ -25,7 +25,7 @@ import {
   readBoardOf,
   type Subscribers,
 } from '../sql/transactions.ts';
-import { DatabaseUnreachable, type StorageError, storageErrorOf, storageFailed } from '../storage-failure.ts';
+import { DatabaseUnreachable, type StorageError, storageErrorOf, storageFailed } from '../storage-error.ts';
 import type { CommitOptions, Store, Tables, Tx } from '../store.ts';
 import {
   beginning,

@@ -9,7 +9,7 @@ import { createDatabaseOn, postgresLack, startPostgres, startStandby } from '../
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../../test-support/until.ts';
 import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
-import { DatabaseUnreachable } from '../storage-failure.ts';
+import { DatabaseUnreachable } from '../storage-error.ts';
 import { type Connect, createConnect, createServerHistory } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../search/result-pages.ts';
 import { type IndexQuery, type SearchTerm, wordsOf } from '../search/search-text.ts';
 import type { SearchAnswer, SearchRequest } from '../search/threaded-index.ts';
-import { storageErrorOf } from '../storage-failure.ts';
+import { storageErrorOf } from '../storage-error.ts';
 import { countIn, fillIndex, isRough, progressOf, queriesOf, requireIndex, rowsOf } from './fill-index.ts';
 import { createConnect, createServerHistory, type PgLink } from './pg-link.ts';
 import type { IndexThreadData } from './postgres-store.ts';

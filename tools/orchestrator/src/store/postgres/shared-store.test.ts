@@ -15,7 +15,7 @@ import {
   stageId,
   tickingPlatform,
 } from '../../../test/support/test-store.ts';
-import type { StorageError } from '../storage-failure.ts';
+import type { StorageError } from '../storage-error.ts';
 import type { Store } from '../store.ts';
 import { openPostgresStore, type SharedStore } from './postgres-store.ts';
 

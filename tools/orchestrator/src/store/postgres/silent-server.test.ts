@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { postgresLack } from '../../../../../test-support/postgres.ts';
 import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
 import { sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
-import type { StorageError } from '../storage-failure.ts';
+import type { StorageError } from '../storage-error.ts';
 import { openPostgresStore } from './postgres-store.ts';
 
 it.skipIf(postgresLack !== '')(

@@ -11,7 +11,7 @@ import {
 } from '@callboard/contract';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import { type OutboxRow, type SessionRecord, summaryOf } from '../records.ts';
-import { isOutcomeUnknown, type StorageError } from '../storage-failure.ts';
+import { isOutcomeUnknown, type StorageError } from '../storage-error.ts';
 import type { CommitSync, Store, Tables, Tx } from '../store.ts';
 import type { TransactionRowCaches } from './cached-rows.ts';
 import type { GivenRows } from './rows.ts';

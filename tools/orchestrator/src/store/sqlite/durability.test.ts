@@ -7,7 +7,7 @@ import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent, tickingPlatform } from '../../../test/support/test-store.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import { textMessage } from '../records.ts';
-import type { StorageError } from '../storage-failure.ts';
+import type { StorageError } from '../storage-error.ts';
 import type { Tx } from '../store.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 

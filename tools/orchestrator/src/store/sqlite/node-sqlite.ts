@@ -8,7 +8,7 @@ import { statementsFor } from '../sql/migration-statements.ts';
 import { migrations } from '../sql/migrations.ts';
 import type { Execute } from '../sql/prepared.ts';
 import type { Database, Schema } from '../sql/schema.ts';
-import { type StorageError, storageErrorOfSync, storageFailed, syncFiles } from '../storage-failure.ts';
+import { type StorageError, storageErrorOfSync, storageFailed, syncFiles } from '../storage-error.ts';
 import type { CommitSync } from '../store.ts';
 
 export interface SqliteFile {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '@callboard/runtime/errors';
 import type { SearchAnswer, SearchRequest } from '../search/threaded-index.ts';
-import { isDamage } from '../storage-failure.ts';
+import { isDamage } from '../storage-error.ts';
 import {
   createIndexTexts,
   findTexts,

@@ -21,7 +21,7 @@ import {
   readBoardOf,
   type Subscribers,
 } from '../sql/transactions.ts';
-import { isDamage, storageErrorOf, storageFailed } from '../storage-failure.ts';
+import { isDamage, storageErrorOf, storageFailed } from '../storage-error.ts';
 import type { CommitOptions, CommitSync, Store, Tables, Tx } from '../store.ts';
 import { beginEpoch, createDiskSync, type DiskSync, migrate, openSqliteFile, type SqliteFile } from './node-sqlite.ts';
 import type { SearchFiles } from './search-files.ts';

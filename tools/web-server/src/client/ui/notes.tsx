@@ -7,7 +7,7 @@ import { failureText } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
 import { commandDeps, commandIn } from '../lib/isolation-text.ts';
 import codeStyles from './code.module.css';
-import commandWordsStyles from './command-words.module.css';
+import commandWordsStyles from './command-text.module.css';
 import css from './error-note.module.css';
 import finishProblemNoteStyles from './finish-problem-note.module.css';
 import noteStyles from './note.module.css';

@@ -13,7 +13,7 @@ import { useCanAnswer } from '../../stream/stream-context.tsx';
 import css from '../../ui/content.module.css';
 import { Seen } from '../../ui/text.tsx';
 import { DryRunLines, matchText, RULE_ENDS, ruleEnd } from '../rules/rule-offer.tsx';
-import { DecisionButton, type Press } from './decision-place.tsx';
+import { DecisionButton, type Press } from './decision-slot.tsx';
 import { useDraft } from './request-drafts.ts';
 import { type Approval, delayedFor, useFolder, useProject, type Verdict } from './use-request.ts';
 

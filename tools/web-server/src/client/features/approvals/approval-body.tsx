@@ -37,11 +37,11 @@ import { ChangedInput } from '../../ui/tool-input.tsx';
 import { useRuleOffer } from '../rules/rule-offer.tsx';
 import { AllowEdits, AlwaysAllow, alwaysAllowOffers, editsOffer } from './always-allow.tsx';
 import { AskedInput } from './asked-input.tsx';
-import { useDecision, useKeysWork } from './decision-place.tsx';
+import { useDecision, useKeysWork } from './decision-slot.tsx';
 import { changedInput, editableText, editProblem } from './edited-input.ts';
 import css from './request.module.css';
 import { useDraft } from './request-drafts.ts';
-import stakesLineStyles from './stakes-line.module.css';
+import stakesLineStyles from './risks-line.module.css';
 import { type FormProps, useFolder } from './use-request.ts';
 import { isRefusedInput, RequestMeta, VerdictActions } from './verdict-actions.tsx';
 

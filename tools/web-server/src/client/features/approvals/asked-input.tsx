@@ -19,7 +19,7 @@ import css from '../../ui/content.module.css';
 import content from '../../ui/content.module.css';
 import { Seen } from '../../ui/text.tsx';
 import { LineCounts, ToolInputView } from '../../ui/tool-input.tsx';
-import { useFreeHeight } from './decision-place.tsx';
+import { useFreeHeight } from './decision-slot.tsx';
 import { isCommand } from './edited-input.ts';
 import requestStyles from './request.module.css';
 import type { FormProps } from './use-request.ts';

@@ -7,7 +7,7 @@ import { requestKey } from '../../lib/format.ts';
 import { denialAtAGlance } from '../../lib/stage-status.ts';
 import { useCanAnswer, useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { StableButton } from '../../ui/steady-button.tsx';
+import { StableButton } from '../../ui/stable-button.tsx';
 import {
   DecisionButton,
   DecisionSlot,
@@ -15,7 +15,7 @@ import {
   useKeysWork,
   useLaterKey,
   useVerdictKeys,
-} from './decision-place.tsx';
+} from './decision-slot.tsx';
 import { requestKinds } from './kinds/registry.ts';
 import { useSetLater } from './presentation.tsx';
 import css from './request.module.css';

@@ -16,7 +16,7 @@ import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
-import { DecisionButton, type Press, useDecision, useKeysWork, useVerdictKeys } from './decision-place.tsx';
+import { DecisionButton, type Press, useDecision, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
 import css from './request.module.css';
 import {
   type AnswerDraft,

@@ -11,7 +11,7 @@ import { RulesDialog } from '../rules/rules-dialog.tsx';
 import { TrustDialog } from '../trust/trust-dialog.tsx';
 import { askFor, notify, turnToPage, useArming, useFieldText } from './arming.ts';
 import css from './corner-card.module.css';
-import { DecisionSlot, ROOM } from './decision-place.tsx';
+import { DecisionSlot, ROOM } from './decision-slot.tsx';
 import { askSummary, askTitle } from './kinds/request-summary.ts';
 import { overlayQueue, positionText, useAside, useMe, useOverlayState, useSetLater } from './presentation.tsx';
 import requestStyles from './request.module.css';

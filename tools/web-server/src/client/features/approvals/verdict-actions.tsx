@@ -6,7 +6,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { HiddenNote } from '../../ui/text.tsx';
-import { DecisionButton, type Press, useKeysWork, useVerdictKeys } from './decision-place.tsx';
+import { DecisionButton, type Press, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
 import css from './request.module.css';
 import { useDraft } from './request-drafts.ts';
 import { type Approval, delayedFor, useCanDecide, type Verdict } from './use-request.ts';

@@ -12,7 +12,7 @@ import { TextWithPath, TimeSince } from '../../ui/text.tsx';
 import { RisksLine, Why } from '../approvals/approval-body.tsx';
 import { askFor, UNREADY_MS } from '../approvals/arming.ts';
 import { AskedHost, AskedInput } from '../approvals/asked-input.tsx';
-import { DecisionSlot, type Press, useLaterKey, useVerdictKeys } from '../approvals/decision-place.tsx';
+import { DecisionSlot, type Press, useLaterKey, useVerdictKeys } from '../approvals/decision-slot.tsx';
 import { askPath, askSummary, requestText } from '../approvals/kinds/request-summary.ts';
 import { useMe, useSetLater } from '../approvals/presentation.tsx';
 import request from '../approvals/request.module.css';

@@ -9,7 +9,7 @@ import { count, exactTime } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import stageHeadStyles from '../../ui/stage-head.module.css';
-import css from './holds-dialog.module.css';
+import css from './pauses-dialog.module.css';
 
 /** Everything and each project: whether it is on hold, and how to change that. */
 export default function PausesDialog({ opened, close }: { opened: boolean; close: () => void }) {

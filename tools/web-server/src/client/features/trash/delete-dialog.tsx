@@ -10,8 +10,8 @@ import { client } from '../../lib/api-client.ts';
 import { count, formatSize } from '../../lib/format.ts';
 import { removalText } from '../../lib/removal-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { BuildFoldersChoice, SavedFiles } from '../../ui/kept-files.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { BuildFoldersChoice, SavedFiles } from '../../ui/saved-files.tsx';
 import css from './confirm-delete.module.css';
 
 /** Asks whether the stage that somebody is about to delete is to be deleted. */

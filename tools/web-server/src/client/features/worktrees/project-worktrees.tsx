@@ -9,8 +9,8 @@ import { count, formatSize } from '../../lib/format.ts';
 import { workText } from '../../lib/removal-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { BuildFoldersChoice, SavedFiles } from '../../ui/kept-files.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { BuildFoldersChoice, SavedFiles } from '../../ui/saved-files.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import css from './project-worktrees.module.css';
 

@@ -2,7 +2,7 @@ import type { BuildFolders, SavedFile } from '@callboard/contract';
 import { Checkbox } from '@mantine/core';
 import { formatSize } from '../lib/format.ts';
 import { sizeOf } from '../lib/removal-text.ts';
-import css from './kept-files.module.css';
+import css from './saved-files.module.css';
 
 interface SavedFilesProps {
   files: readonly SavedFile[];

@@ -8,7 +8,7 @@ import { callApi } from './api.ts';
 import { openBrowser } from './browser.ts';
 import { type Installation, install, type Running } from './callboard.ts';
 import { processesOf } from './processes.ts';
-import { retainUntilEnd } from './shared-places.ts';
+import { retainUntilEnd } from './shared-instances.ts';
 
 /** A Callboard, and a browser that is logged in to it. */
 export interface Instance extends Installation, Pick<Running, 'origin'> {

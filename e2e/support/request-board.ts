@@ -1,7 +1,7 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect } from 'vitest';
 import { callApi } from './api.ts';
-import { openTestBoard, type TestBoard } from './desk.ts';
+import { openTestBoard, type TestBoard } from './test-board.ts';
 
 type Steps = Parameters<typeof prompt>[0]['steps'];
 

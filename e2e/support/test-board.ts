@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { openBrowser } from './browser.ts';
 import type { Installation } from './callboard.ts';
 import { apiOf } from './scene.ts';
-import { createInstance, type Instance, openSharedBoard, openSharedInstance } from './shared-place.ts';
+import { createInstance, type Instance, openSharedBoard, openSharedInstance } from './shared-instance.ts';
 
 /** Callboard with a logged-in page, and its API. */
 export interface TestBoard extends Instance {
