@@ -74,7 +74,7 @@ const touched = isAll ? 'all' : isWhole ? touchedTests() : [];
 // The longest of the checks keeps one processor busy for half a minute: the tests use the other.
 const checks = check('lint', 'types', 'dead-code');
 if (given.length > 0) await tests(given, {});
-else if (touched === 'all') await tests([], ALL_VARIANTS);
+else if (touched === 'all') await tests([], isAll ? ALL_VARIANTS : {});
 else {
   await tests([], { ...MAIN_SCENES, CALLBOARD_TEST_APART: touched.join(' ') });
   if (touched.length > 0)
@@ -87,6 +87,7 @@ await checks;
 for (const { fullName, failureMessages } of unsteady)
   console.log(`passed at the second attempt, to be looked into: ${fullName}\n${failureMessages.join('\n')}\n`);
 for (const name of missing) console.log(`tests that need ${name} were skipped: it is not installed`);
-if (isWhole && count.failed === 0 && missing.length === 0) noteProven();
+// Without the variants, all was not proven.
+if (isWhole && (isAll || touched !== 'all') && count.failed === 0 && missing.length === 0) noteProven();
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exitCode = count.failed === 0 && count.passed > 3 ? 0 : 1;
