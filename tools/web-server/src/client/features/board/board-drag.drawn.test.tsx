@@ -5,12 +5,13 @@ import { board, stage } from '../../test/samples.ts';
 
 const drawn = vi.hoisted(() => ({ rows: 0 }));
 vi.mock('./row-line.tsx', async (original) => {
-  const { RowLine } = await original<typeof import('./row-line.tsx')>();
+  const module = await original<typeof import('./row-line.tsx')>();
+  const { RowLine } = module;
   const Counted: typeof RowLine = (props) => {
     drawn.rows += 1;
     return RowLine(props);
   };
-  return { RowLine: Counted };
+  return { ...module, RowLine: Counted };
 });
 
 const column = (name: string) => screen.findByRole('region', { name });
