@@ -233,7 +233,7 @@ async function dropTyped(stdin: NodeJS.ReadStream): Promise<void> {
 }
 
 /** A terminal in raw mode no longer sends the signals of these keys to the processes in its foreground. */
-const TERMINAL_KEYS_SIGNALS: Readonly<Record<string, NodeJS.Signals>> = {
+const KEY_SIGNALS: Readonly<Record<string, NodeJS.Signals>> = {
   '\x03': 'SIGINT',
   '\x1a': 'SIGTSTP',
   '\x1c': 'SIGQUIT',
@@ -255,7 +255,7 @@ function listenForKeys(process: NodeJS.Process, onKey: (key: string, isAlone: bo
   const onData = (data: Buffer) => {
     const keys = [...data.toString()];
     for (const key of keys) {
-      const signal = TERMINAL_KEYS_SIGNALS[key];
+      const signal = KEY_SIGNALS[key];
       if (signal === undefined) onKey(key, keys.length === 1);
       else send(signal);
     }

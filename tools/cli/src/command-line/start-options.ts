@@ -24,7 +24,7 @@ import {
   userName,
 } from './flags.ts';
 
-const valueOfReach = (name: string, placeholder: string, variable: string, help: string): Flag => ({
+const exposureValue = (name: string, placeholder: string, variable: string, help: string): Flag => ({
   kind: 'value',
   name,
   placeholder,
@@ -35,31 +35,31 @@ const valueOfReach = (name: string, placeholder: string, variable: string, help:
 
 /** The options that say how people reach the board from other machines. */
 export const exposureFlags: readonly Flag[] = [
-  valueOfReach(
+  exposureValue(
     'host',
     'ADDRESS',
     'CALLBOARD_HOST',
     'Address to listen on; beyond this machine only with a certificate or behind a proxy (127.0.0.1).',
   ),
-  valueOfReach(
+  exposureValue(
     'public-url',
     'URL',
     'CALLBOARD_PUBLIC_URL',
     'The address that people open, if it is not that of --host and --port.',
   ),
-  valueOfReach(
+  exposureValue(
     'behind-proxy',
     'ADDRESSES',
     'CALLBOARD_BEHIND_PROXY',
     'Addresses or networks of the proxies in front, separated by commas; needs --public-url.',
   ),
-  valueOfReach(
+  exposureValue(
     'tls-cert',
     'FILE',
     'CALLBOARD_TLS_CERT',
     'Certificate with its chain, in PEM: the board speaks HTTPS. A new one is taken while it runs.',
   ),
-  valueOfReach('tls-key', 'FILE', 'CALLBOARD_TLS_KEY', 'The key of the certificate, in PEM.'),
+  exposureValue('tls-key', 'FILE', 'CALLBOARD_TLS_KEY', 'The key of the certificate, in PEM.'),
 ];
 
 const host = z

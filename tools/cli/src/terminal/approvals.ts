@@ -314,11 +314,11 @@ export function decidedText({ outcome, asked, delivery, toolName }: Decision): s
   return `${what} (stored; Claude has not confirmed it yet)`;
 }
 
-const optionsOfListPending = { stage: z.string().optional(), ids: z.boolean().default(false) };
+const listPendingOptions = { stage: z.string().optional(), ids: z.boolean().default(false) };
 
 /** `callboard pending`. */
 export const listPending = (invocation: Invocation): Promise<number> =>
-  withApiClient(invocation, optionsOfListPending, async ({ api, options: { json, ids, stage }, platform, hint }) => {
+  withApiClient(invocation, listPendingOptions, async ({ api, options: { json, ids, stage }, platform, hint }) => {
     const wanted =
       stage === undefined ? {} : { stageId: findStage(await api.command('get_board', {}), stage, hint).id };
     const reply = await api.command('get_pending', wanted);

@@ -190,7 +190,7 @@ const PermissionMode = z.enum(PermissionModes.options, {
   error: `must be one of ${PermissionModes.options.join(', ')}`,
 });
 
-const optionsOfStartStage = {
+const startStageOptions = {
   stage: z.string().optional(),
   prompt: z.string().optional(),
   title: z.string().optional(),
@@ -199,11 +199,11 @@ const optionsOfStartStage = {
   model: z.string().optional(),
   pipeline: z.string().optional(),
 };
-type Options = z.infer<z.ZodObject<typeof optionsOfStartStage>>;
+type Options = z.infer<z.ZodObject<typeof startStageOptions>>;
 
 /** `callboard start-stage`. */
 export const startStage = (invocation: Invocation): Promise<number> =>
-  withApiClient(invocation, optionsOfStartStage, async ({ api, options: given, platform, hint }) => {
+  withApiClient(invocation, startStageOptions, async ({ api, options: given, platform, hint }) => {
     const { id, title, isNew } = await stageToStart(api, given, { platform, hint });
     if (isNew && !given.json) platform.err(`callboard: created ${id}.`);
     const { stage } = await api.command('start_stage', { stageId: id });
@@ -283,7 +283,7 @@ export const advance = (invocation: Invocation): Promise<number> =>
     platform.out(given.json ? safeJson(stage) : `Started ${visibleLine(phase, 'prose')} of ${id}.`);
   });
 
-const optionsOfComplete = {
+const completeOptions = {
   stage: z.string().optional(),
   merge: z.enum(MergeMethod.options, { error: `must be one of ${MergeMethod.options.join(', ')}` }).optional(),
   commit: z.string().optional(),
@@ -293,7 +293,7 @@ const optionsOfComplete = {
 export const complete = (invocation: Invocation): Promise<number> =>
   withApiClient(
     invocation,
-    optionsOfComplete,
+    completeOptions,
     async ({ api, options: { stage: text, merge, commit, json }, platform, hint }) => {
       if (text === undefined) throw new UsageError(`name the stage: ${hint('complete STAGE')}`);
       if (commit !== undefined && merge === undefined) throw new UsageError('--commit: needs --merge.');

@@ -135,7 +135,7 @@ export async function describeProcess({ pid, startTime }: ProcessRow): Promise<{
 const POLL_MS = 20;
 
 /** How often to search again for processes that were started while others were being ended. */
-const END_PROCESSES_MAX_ROUNDS = 10;
+const MAX_END_ROUNDS = 10;
 
 /** Resolves with true once the process is gone, with false when it still lives after `ms`. */
 export async function isGoneWithin(identity: ProcessIdentity, ms: number): Promise<boolean> {
@@ -166,7 +166,7 @@ export async function terminate(identity: ProcessIdentity, graceMs: number): Pro
  * @returns whether all are gone
  */
 export async function endMarked(launchIds: readonly string[], graceMs: number): Promise<boolean> {
-  for (let round = 0; round < END_PROCESSES_MAX_ROUNDS; round++) {
+  for (let round = 0; round < MAX_END_ROUNDS; round++) {
     const marked = await findMarkedProcesses();
     const pids = launchIds.flatMap((id) => marked.get(id) ?? []);
     if (pids.length === 0) return true;

@@ -81,7 +81,7 @@ const touched = (paths: readonly string[], worktree: string | null, writes: bool
 /** Longer commands are not parsed. */
 const MAX_SCRIPT_LENGTH = 100_000;
 const MAX_NODES = 30_000;
-const SHELL_FINDINGS_DEEPEST = 5;
+const MAX_SHELL_DEPTH = 5;
 /** How many `$(...)` may stand in one another: each is parsed again. */
 const DEEPEST_EXPANSION = 8;
 
@@ -94,7 +94,7 @@ function shellFindings(command: string, worktree: string | null): Finding[] {
 
 /** Reads a script, or one within another: the text of `bash -c`. */
 function readScript(text: string, script: Script, scope: Scope): void {
-  if (text.length > MAX_SCRIPT_LENGTH || script.depth > SHELL_FINDINGS_DEEPEST) {
+  if (text.length > MAX_SCRIPT_LENGTH || script.depth > MAX_SHELL_DEPTH) {
     script.found.push({ ...UNKNOWN, command: null });
     return;
   }

@@ -394,7 +394,7 @@ export interface Arg {
   source: string;
 }
 
-const SHELL_WORD_UNKNOWN = '\0';
+const UNKNOWN_WORD = '\0';
 
 /** Reads an argument, or a redirection's target. */
 export function argOf(word: CommandArgument): Arg {
@@ -427,7 +427,7 @@ interface Piece {
   isLiteral: boolean;
 }
 
-const unknown: Piece = { text: SHELL_WORD_UNKNOWN, isLiteral: false };
+const unknown: Piece = { text: UNKNOWN_WORD, isLiteral: false };
 
 function pieceOf(part: WordPart): Piece {
   switch (part.type) {

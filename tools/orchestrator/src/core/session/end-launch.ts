@@ -353,7 +353,7 @@ export async function takeOver(tx: Tx, stage: Stage, here: MachineId | null): Pr
 }
 
 /** How much of what Claude said last the new conversation is told. */
-const MACHINE_LOSS_QUOTED = 6_000;
+const QUOTED_AFTER_LOSS = 6_000;
 
 /** Returns the first message of a stage that goes on elsewhere. @param said what Claude said last, the newest last */
 export function continueElsewhere({ prompt, lost }: Pick<Stage, 'prompt' | 'lost'>, said: readonly string[]): string {
@@ -362,7 +362,7 @@ export function continueElsewhere({ prompt, lost }: Pick<Stage, 'prompt' | 'lost
     branch === undefined
       ? 'No branch of it was known'
       : `The files here are those of the branch ${branch} as it was pushed last, if it was; look at git log first`;
-  const text = said.join('\n\n').slice(-MACHINE_LOSS_QUOTED);
+  const text = said.join('\n\n').slice(-QUOTED_AFTER_LOSS);
   const quoted = text === '' ? '' : `\n\nWhat you said last there:\n\n${text}`;
   return `${prompt}\n\n---\nThis work was begun on another machine (${lost?.machine ?? 'unknown'}), which is lost, in a conversation that you do not have here. ${files}. Find out what is done already, and go on from there.${quoted}`;
 }

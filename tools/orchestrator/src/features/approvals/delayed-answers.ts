@@ -177,7 +177,7 @@ export interface TimeLimitDeps {
 }
 
 /** The delay before a retry after the store fails. */
-const TIME_LIMITS_RETRY_MS = 5_000;
+const TIME_LIMIT_RETRY_MS = 5_000;
 /** The longest delay of a Node timer. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -211,7 +211,7 @@ export async function startTimeLimits({ store, platform, log, expire }: TimeLimi
       const isHeld = error instanceof Rejection && error.code === 'answer_held'; // it may still be taken back
       if (error instanceof Rejection && !isHeld) return; // somebody answered first
       if (!isHeld) log.error({ err: error, requestId: request.requestId }, 'denying an expired request failed');
-      deadlines.set(keyOf(request), platform.uptimeMs() + TIME_LIMITS_RETRY_MS);
+      deadlines.set(keyOf(request), platform.uptimeMs() + TIME_LIMIT_RETRY_MS);
     }
   }
 
@@ -223,7 +223,7 @@ export async function startTimeLimits({ store, platform, log, expire }: TimeLimi
       () => {
         checkDeadlines().catch((error: unknown) => {
           log.error({ err: error }, 'looking for expired requests failed');
-          if (!stopped) timer = setTimeout(schedule, TIME_LIMITS_RETRY_MS).unref();
+          if (!stopped) timer = setTimeout(schedule, TIME_LIMIT_RETRY_MS).unref();
         });
       },
       Math.min(inMs, MAX_TIMER_MS),

@@ -338,18 +338,18 @@ export function stagesTable(db: Database, caches: RowCaches): StagesTable {
   };
 }
 
-const TURN_MARKS_COLUMNS = ['at', 'tree', 'commit_id', 'place', 'conversation_id', 'phase_index'] as const;
+const TURN_MARK_COLUMNS = ['at', 'tree', 'commit_id', 'place', 'conversation_id', 'phase_index'] as const;
 
 /** See `TurnMarksTable`. */
 export function turnMarksTable(db: Database): TurnMarksTable {
   return {
     async newestOf(stageId, before) {
-      let marks = db.selectFrom('turn_marks').select(TURN_MARKS_COLUMNS).where('stage_id', '=', stageId);
+      let marks = db.selectFrom('turn_marks').select(TURN_MARK_COLUMNS).where('stage_id', '=', stageId);
       if (before !== undefined) marks = marks.where('at', '<', before);
       return markOf(await marks.orderBy('at', 'desc').limit(1).executeTakeFirst());
     },
     async newestBefore(stageId, index) {
-      const marks = db.selectFrom('turn_marks').select(TURN_MARKS_COLUMNS).where('stage_id', '=', stageId);
+      const marks = db.selectFrom('turn_marks').select(TURN_MARK_COLUMNS).where('stage_id', '=', stageId);
       const earlier = marks.where('place', '<', index).where('commit_id', 'is not', null);
       return markOf(await earlier.orderBy('at', 'desc').limit(1).executeTakeFirst());
     },
@@ -379,7 +379,7 @@ export function turnMarksTable(db: Database): TurnMarksTable {
   };
 }
 
-interface TurnMarksRow {
+interface TurnMarkRow {
   at: string;
   tree: string;
   commit_id: string | null;
@@ -388,7 +388,7 @@ interface TurnMarksRow {
   phase_index: number;
 }
 
-const markOf = (row: TurnMarksRow | undefined): TurnMark | null =>
+const markOf = (row: TurnMarkRow | undefined): TurnMark | null =>
   row === undefined
     ? null
     : {

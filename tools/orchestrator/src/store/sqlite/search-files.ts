@@ -185,7 +185,7 @@ interface IndexedStage {
 }
 
 /** Titles and prompts; everything else. */
-const INDEX_ROWS_TABLES = ['heads', 'bodies'];
+const INDEX_TABLES = ['heads', 'bodies'];
 
 /** The rows of the index. Each function is one transaction. */
 export interface IndexRows {
@@ -236,7 +236,7 @@ function createIndexRows(index: Queries): IndexRows {
     done: () => index.get<{ done: number | null }>('select sum(done) as done from stages')?.done ?? 0,
     forget: (ordinal) =>
       index.atomically(() => {
-        for (const table of INDEX_ROWS_TABLES)
+        for (const table of INDEX_TABLES)
           index.run(`delete from ${table} where rowid in (select place from entries where stage = ?)`, ordinal);
         index.run('delete from entries where stage = ?', ordinal);
         index.run('delete from stages where ordinal = ?', ordinal);
@@ -244,7 +244,7 @@ function createIndexRows(index: Queries): IndexRows {
     replaceTexts: (ordinal, id, { items, signature }) =>
       index.atomically(() => {
         const own = 'from entries where stage = ? and "index" is null';
-        for (const table of INDEX_ROWS_TABLES)
+        for (const table of INDEX_TABLES)
           index.run(`delete from ${table} where rowid in (select place ${own})`, ordinal);
         index.run(`delete ${own}`, ordinal);
         for (const item of items) add(ordinal, item);

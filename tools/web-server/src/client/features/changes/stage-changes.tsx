@@ -309,13 +309,13 @@ const LAYOUT = 'callboard-changes-layout';
 const Layout = z.enum(['inline', 'split']);
 type Layout = z.infer<typeof Layout>;
 
-interface ChangesDisplayChangesView {
+interface ChangesDisplay {
   layout: Layout;
   setLayout(layout: Layout): void;
 }
 
 /** How this browser shows changes. */
-const useChangesDisplay = create<ChangesDisplayChangesView>((set) => ({
+const useChangesDisplay = create<ChangesDisplay>((set) => ({
   layout: readStored(LAYOUT, Layout, 'inline'),
   setLayout(layout) {
     writeStored(LAYOUT, layout);

@@ -125,7 +125,7 @@ function McpPanel({ stage }: { stage: StageView }) {
   );
 }
 
-const MCP_PANEL_ICONS: Partial<Record<McpState, typeof IconPlug>> = {
+const MCP_ICONS: Partial<Record<McpState, typeof IconPlug>> = {
   connected: IconCircleCheck,
   failed: IconAlertTriangle,
   'needs-auth': IconAlertTriangle,
@@ -166,7 +166,7 @@ function Servers({ stage }: { stage: StageView }) {
 }
 
 function ServerIcon({ server: { state } }: { server: McpServer }) {
-  const Icon = MCP_PANEL_ICONS[state] ?? IconPlug;
+  const Icon = MCP_ICONS[state] ?? IconPlug;
   return <Icon size={16} aria-hidden />;
 }
 

@@ -194,7 +194,7 @@ const CommandSwitch = ({ isOn, set }: { isOn: boolean; set: (isOn: boolean) => v
   <Checkbox size="xs" label="Run as a command" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
 );
 
-const USE_FILES_NONE: readonly ReadFile[] = [];
+const NO_FILES: readonly ReadFile[] = [];
 
 /** A file's content, for its thumbnail. */
 const draftFileQuery = (stageId: StageId, fileId: string) =>
@@ -215,7 +215,7 @@ function useFiles(stageId: StageId) {
     .array(FileInfo)
     .catch([])
     .parse(draft?.value ?? []);
-  const uploading = useUnsent(({ files }) => files[stageId] ?? USE_FILES_NONE);
+  const uploading = useUnsent(({ files }) => files[stageId] ?? NO_FILES);
   const [problem, setProblem] = useState<string | null>(null);
   const [note, setNote] = useState<string | null>(null);
   /** How many batches of added files are not fully read and uploaded yet. */

@@ -444,13 +444,13 @@ export function useTabTitle(): void {
 const SEEN_FINISHED_KEY = 'callboard-seen-finished';
 const Keys = z.array(z.string()).nullable();
 
-interface SeenFinishedSeen {
+interface SeenFinished {
   /** The keys of finished stages that somebody at this browser has seen; null before the first look. */
   keys: readonly string[] | null;
 }
 
 /** Which finished stages were seen in this browser: what is new since then is signalled in the tab's title and icon. */
-const useSeenFinished = create<SeenFinishedSeen>(() => ({ keys: readStored(SEEN_FINISHED_KEY, Keys, null) }));
+const useSeenFinished = create<SeenFinished>(() => ({ keys: readStored(SEEN_FINISHED_KEY, Keys, null) }));
 
 type Finished = readonly Pick<Announcement, 'key' | 'stageId'>[];
 

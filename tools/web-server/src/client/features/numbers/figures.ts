@@ -110,7 +110,6 @@ export function addUp<T>(
 export type Measure = 'duration' | 'money' | 'tokens' | 'count' | 'percent';
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000];
-const MEASURES_DAY_MS = 24 * HOUR_MS;
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
@@ -151,7 +150,7 @@ function durationValue(ms: number): string {
 }
 
 const UNITS = [
-  [MEASURES_DAY_MS, 'd'],
+  [DAY_MS, 'd'],
   [HOUR_MS, 'h'],
   [MINUTE_MS, 'min'],
 ] as const;
@@ -160,7 +159,7 @@ const DURATION_STEPS = [
   ...[1, 2, 5, 10, 20, 30].map((n) => n * SECOND_MS),
   ...[1, 2, 5, 10, 20, 30].map((n) => n * MINUTE_MS),
   ...[1, 2, 4, 8, 12].map((n) => n * HOUR_MS),
-  ...[2, 4, 7, 14, 28, 50, 100].map((n) => n * MEASURES_DAY_MS),
+  ...[2, 4, 7, 14, 28, 50, 100].map((n) => n * DAY_MS),
 ];
 const MAX_TICKS = 5;
 

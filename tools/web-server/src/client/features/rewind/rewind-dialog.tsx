@@ -260,17 +260,17 @@ const NOT_SAVED: Readonly<Record<NotSaved['reason'], string>> = {
   unreadable: 'cannot be read',
 };
 
-interface GoingBackWordsStaying {
+interface StayingText {
   path: string;
   why: string;
 }
 
 /** What differs from then and cannot be restored. */
-const blockedFiles = ({ blocked }: Files): GoingBackWordsStaying[] =>
+const blockedFiles = ({ blocked }: Files): StayingText[] =>
   blocked.map(({ path, reason }) => ({ path, why: BLOCKED[reason] }));
 
 /** What is in no snapshot. */
-const unsavedFiles = ({ notKept }: Files): GoingBackWordsStaying[] =>
+const unsavedFiles = ({ notKept }: Files): StayingText[] =>
   notKept.map(({ path, reason, bytes }) => ({ path, why: bytes === null ? NOT_SAVED[reason] : formatSize(bytes) }));
 
 /** What happens to the commits since that moment; null if there are none. */

@@ -3,7 +3,7 @@ import { ActionIcon, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconFold, IconSearch, IconX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import {
-  type KeyboardEvent as FindBarKeyboardEvent,
+  type KeyboardEvent as ReactKeyboardEvent,
   useDeferredValue,
   useEffect,
   useEffectEvent,
@@ -282,7 +282,7 @@ export function FindBar({ find }: { find: Find }) {
     close();
     focusTranscript();
   };
-  const onKeyDown = (event: FindBarKeyboardEvent) => {
+  const onKeyDown = (event: ReactKeyboardEvent) => {
     if (event.key === 'Enter' && !isComposing(event.nativeEvent)) find.move(event.shiftKey ? -1 : 1);
     else if (event.key === 'Escape') end();
     else return;

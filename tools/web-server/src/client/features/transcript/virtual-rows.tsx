@@ -2,9 +2,9 @@ import { ActionIcon, Button, Loader } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import {
   defaultRangeExtractor,
+  type Range as RowRange,
   useVirtualizer,
   type Virtualizer,
-  type Range as VirtualRowsRange,
 } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
@@ -109,8 +109,7 @@ function useRowScrolling(
     getScrollElement: () => box.current,
     estimateSize: () => 44,
     getItemKey: rows.keyAt,
-    rangeExtractor: (range: VirtualRowsRange) =>
-      [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
+    rangeExtractor: (range: RowRange) => [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
     overscan: 6,
     useFlushSync: false,
     gap: 0,

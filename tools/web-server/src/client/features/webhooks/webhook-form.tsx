@@ -3,7 +3,7 @@ import {
   NewWebhook,
   Signal,
   type Webhook,
-  WebhookForm as WebhookFormWebhookForm,
+  WebhookForm as WebhookDraft,
   WebhookPatch,
 } from '@callboard/contract';
 import { Button, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
@@ -151,7 +151,7 @@ function Secret({ secret, close }: { secret: string; close: () => void }) {
 
 /** The fields of a call to the outside as they are typed. Those of other forms than the chosen one are not sent. */
 export interface WebhookFields {
-  form: WebhookFormWebhookForm;
+  form: WebhookDraft;
   /** Whether the target is entered, as for a new one, or stays as it is. */
   setsTarget: boolean;
   name: string;
@@ -174,13 +174,13 @@ export interface WebhookFields {
 /** What is wrong, by field; under `''` what belongs to none. */
 export type WebhookErrors = Readonly<Record<string, string>>;
 
-const SERVERS: Readonly<Partial<Record<WebhookFormWebhookForm, string>>> = {
+const SERVERS: Readonly<Partial<Record<WebhookDraft, string>>> = {
   ntfy: 'https://ntfy.sh',
   telegram: 'https://api.telegram.org',
 };
 
 /** The server that most people use for a form. */
-const usualServer = (form: WebhookFormWebhookForm): string => SERVERS[form] ?? '';
+const usualServer = (form: WebhookDraft): string => SERVERS[form] ?? '';
 
 const NOTHING = { url: '', secret: '', argv: '', seconds: '30', server: '', topic: '', token: '', chatId: '' };
 
@@ -280,10 +280,10 @@ function TargetFields(props: TargetFieldsProps) {
     <>
       <NativeSelect
         label="Goes to"
-        data={WebhookFormWebhookForm.options.map((form) => ({ value: form, label: formNames[form] }))}
+        data={WebhookDraft.options.map((form) => ({ value: form, label: formNames[form] }))}
         value={fields.form}
         onChange={({ currentTarget: { value } }) => {
-          const form = WebhookFormWebhookForm.parse(value);
+          const form = WebhookDraft.parse(value);
           set({ form, server: usualServer(form) });
         }}
       />
