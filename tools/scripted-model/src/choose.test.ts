@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chooseReply } from './choose.ts';
-import { named, prompt } from './marker.ts';
 import type { Message, MessagesRequest } from './messages-request.ts';
+import { named, prompt } from './prompt.ts';
 import type { Script } from './script.ts';
 
 const tools = [{ name: 'Bash' }];

@@ -1,5 +1,6 @@
-import { decodeScript, lastMarker, type Marker } from './marker.ts';
+import { lastMarker, type Marker } from './marker.ts';
 import { type Message, type MessagesRequest, textsOf } from './messages-request.ts';
+import { decodeScript } from './prompt.ts';
 import type { Script, Step } from './script.ts';
 
 /** The reply to a request, and why it was chosen. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findPosition } from './choose.ts';
-import { named } from './marker.ts';
 import type { Message } from './messages-request.ts';
+import { named } from './prompt.ts';
 
 const user = (...texts: string[]): Message => ({
   role: 'user',

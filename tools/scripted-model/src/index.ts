@@ -1,5 +1,5 @@
-export { named, prompt } from './marker.ts';
 export { parseScripts } from './parse-scripts.ts';
+export { named, prompt } from './prompt.ts';
 export { Block, Script, Scripts, Step, StopReason, ToolCall, Usage } from './script.ts';
 export type { LoggedRequest, WaitOptions } from './scripted-model.ts';
 export {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeScript, lastMarker, named, prompt } from './marker.ts';
+import { lastMarker } from './marker.ts';
+import { decodeScript, named, prompt } from './prompt.ts';
 
 describe('prompt', () => {
   it('carries any text of a reply through and back', () => {

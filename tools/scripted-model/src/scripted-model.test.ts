@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { prompt } from './marker.ts';
+import { prompt } from './prompt.ts';
 import type { Step } from './script.ts';
 import { type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from './scripted-model.ts';
 

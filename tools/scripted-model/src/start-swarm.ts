@@ -61,7 +61,7 @@ const SOURCES = fileURLToPath(new URL('.', import.meta.url));
  */
 export async function writeEmulator(folder: string): Promise<string> {
   const emulator = (await readdir(join(SOURCES, 'emulator'))).map((name) => join('emulator', name));
-  for (const name of [...emulator, 'last-marker.ts']) {
+  for (const name of [...emulator, 'marker.ts']) {
     const source = stripTypeScriptTypes(await readFile(join(SOURCES, name), 'utf8'));
     const file = join(folder, name.replace(/\.ts$/, '.mjs'));
     await mkdir(dirname(file), { recursive: true });
