@@ -12,6 +12,7 @@ const ofRequest = z.object({ ...onStage, requestId: RequestId });
 export const requestCommands = {
   get_pending: {
     route: 'GET /api/pending',
+    runs: 'store',
     time: 'read',
     input: z.object({ stageId: StageId.optional() }),
     /** `later`: which of them the person who asks set aside. */
@@ -20,6 +21,7 @@ export const requestCommands = {
   },
   get_decisions: {
     route: 'GET /api/decisions',
+    runs: 'store',
     time: 'read',
     input: DecisionFilter,
     /** Decisions, newest first. Pass `next` as `before` to get the following page; null at the end. */
@@ -31,20 +33,23 @@ export const requestCommands = {
    */
   set_later: {
     route: 'PUT /api/pending/:requestId/later',
+    runs: 'store',
     input: z.object({ requestId: RequestId, stageId: StageId.optional(), until: z.iso.datetime().nullish() }),
     reply: z.object({ later: Later.nullable() }),
     isBodyOptional: true,
   },
   /** Changes the settings of the person who sends this. */
-  update_me: { route: 'PATCH /api/me', input: MePatch, reply: z.object({ me: Me }) },
+  update_me: { route: 'PATCH /api/me', runs: 'store', input: MePatch, reply: z.object({ me: Me }) },
   approve_tool: {
     route: 'POST /api/sessions/:stageId/approve',
+    runs: 'store',
     input: ApproveBody.extend(onStage),
     reply: AnswerReply,
     status: 'held',
   },
   answer_question: {
     route: 'POST /api/sessions/:stageId/answer',
+    runs: 'store',
     input: AnswerBody.extend(onStage),
     reply: AnswerReply,
     status: 'held',
@@ -52,6 +57,7 @@ export const requestCommands = {
   /** Takes back an answer of the person who sends this that is still held back. The request is open then, as before. */
   take_back_answer: {
     route: 'DELETE /api/pending/:requestId/answer',
+    runs: 'store',
     input: z.object({ requestId: RequestId, stageId: StageId.optional() }),
     reply: z.object({ request: PendingRequest }),
     isBodyOptional: true,
@@ -59,12 +65,14 @@ export const requestCommands = {
   /** Records that nobody knows whether an answer took effect. Sends nothing. */
   dismiss_decision: {
     route: 'POST /api/sessions/:stageId/decisions/:requestId/dismiss',
+    runs: 'store',
     input: ofRequest,
     reply: z.object({ decision: Decision }),
   },
   /** Sends Claude a message with the decision, which it may not have received. Resumes an ended session for it. */
   retry_decision: {
     route: 'POST /api/sessions/:stageId/decisions/:requestId/retry',
+    runs: 'owner',
     input: ofRequest,
     reply: z.object({ decision: Decision, message: SendMessageReply }),
   },

@@ -10,25 +10,28 @@ import { SearchQuery, SearchReply } from './search.ts';
 const nothing = z.object({});
 
 export const boardCommands = {
-  get_board: { route: 'GET /api/board', time: 'read', input: nothing, reply: BoardView },
+  get_board: { route: 'GET /api/board', runs: 'store', time: 'read', input: nothing, reply: BoardView },
   /** Returns counts for monitoring. */
-  get_counts: { time: 'read', input: nothing, reply: HealthFigures },
+  get_counts: { runs: 'store', time: 'read', input: nothing, reply: HealthFigures },
   /** Returns the orchestrator's figures in Prometheus' text format, for a token of `create_metrics_token`; `not_logged_in` for any other. */
   get_metrics: {
+    runs: 'here',
     time: 'read',
     input: z.object({ token: z.string().min(1).max(512) }),
     reply: z.object({ text: z.string() }),
   },
   get_events: {
+    runs: 'store',
     input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
     /** `resync`: events after `since` have been pruned, or `since` is ahead of the log. Load the board again. */
     reply: z.object({ events: z.array(z.custom<BoardEvent>(looksLikeEvent)), resync: z.boolean() }),
   },
   /** Subscribes this connection to the text deltas of exactly these stages. */
-  watch: { input: z.object({ stageIds: z.array(StageId).max(1000) }), reply: nothing },
+  watch: { runs: 'here', input: z.object({ stageIds: z.array(StageId).max(1000) }), reply: nothing },
   /** Finds words in titles, prompts, comments and transcripts. */
   search: {
     route: 'GET /api/search',
+    runs: 'store',
     time: 'read',
     input: SearchQuery,
     reply: SearchReply,

@@ -9,15 +9,22 @@ import { SessionSummary } from './sessions.ts';
 export const budgetCommands = {
   get_budgets: {
     route: 'GET /api/budgets',
+    runs: 'store',
     time: 'read',
     input: z.object({}),
     reply: z.object({ budgets: z.array(Budget) }),
   },
   /** Sets, changes or removes a budget. What waited for it goes on; a turn that it interrupted is continued by a person. */
-  put_budget: { route: 'PUT /api/budgets', input: BudgetBody, reply: z.object({ budgets: z.array(Budget) }) },
+  put_budget: {
+    route: 'PUT /api/budgets',
+    runs: 'store',
+    input: BudgetBody,
+    reply: z.object({ budgets: z.array(Budget) }),
+  },
   /** Continues a stage once beyond its spent budgets: until its next turn has ended. */
   continue_beyond_budget: {
     route: 'POST /api/stages/:stageId/continue-beyond-budget',
+    runs: 'owner',
     time: 'slow',
     input: z.object({ stageId: StageId }),
     reply: z.object({ session: SessionSummary }),

@@ -12,6 +12,7 @@ export const checkCommands = {
   /** Lists the runs of the stage's checks, newest first. */
   get_checks: {
     route: 'GET /api/stages/:stageId/checks',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ checks: z.array(CheckRun) }),
@@ -19,6 +20,7 @@ export const checkCommands = {
   /** Lists the phases that have begun, oldest first, with what was sent to Claude and what it said last. */
   get_phases: {
     route: 'GET /api/stages/:stageId/phases',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ phases: z.array(PhaseRun) }),
@@ -26,6 +28,7 @@ export const checkCommands = {
   /** Runs the check of the current phase again. */
   run_check: {
     route: 'POST /api/stages/:stageId/checks/run',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
     status: 202,
@@ -33,6 +36,7 @@ export const checkCommands = {
   /** Stops the check that runs. A person decides then. */
   stop_check: {
     route: 'POST /api/stages/:stageId/checks/stop',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
     status: 202,
@@ -40,6 +44,7 @@ export const checkCommands = {
   /** Sends the failure of the newest check to Claude, whatever its number of attempts. */
   send_check: {
     route: 'POST /api/stages/:stageId/checks/send',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),

@@ -1,11 +1,25 @@
 import { z } from 'zod';
 import type { ProblemCode } from './problems.ts';
 
+/**
+ * Where a command runs when several machines share the store.
+ *
+ * - `store`: on the machine that got it. All it needs is in the store, and whoever else must act hears of it there.
+ * - `here`: on the machine that got it, because it is about that machine.
+ * - `owner`: on the machine that has the stage; for a stage that nobody has claimed, on one that has its repository.
+ * - `start`: as `owner`; a stage that nobody has claimed goes to the machine with most free memory and a free slot.
+ * - `project`: on a machine that has the repository: this one if it can.
+ * - `not-relayed`: as `owner`, and refused if that is another machine: it opens a window there.
+ * - `everywhere`: here, and on all other machines, whose replies nobody needs.
+ */
+export type CommandLocation = 'store' | 'here' | 'owner' | 'start' | 'project' | 'not-relayed' | 'everywhere';
+
 /** A command: everything that the orchestrator, the web server and the clients have to know of it. */
 export interface CommandDefinition {
   input: z.ZodObject;
   /** The data of its reply. */
   reply: z.ZodType;
+  runs: CommandLocation;
   /** How long a client waits for the reply: a key of `REPLY_LIMITS_MS`; `normal` if absent. */
   time?: 'read' | 'slow';
   /**

@@ -13,10 +13,16 @@ const ofServer = z.object({ ...onStage, name: z.string().min(1).max(40) });
 /** Commands about the worktrees of stages, and about what the project runs in them. */
 export const workspaceCommands = {
   /** The commands of known editors on the machine of the orchestrator; the first one is used if a project names none. */
-  get_editors: { route: 'GET /api/editors', input: z.object({}), reply: z.object({ editors: z.array(z.string()) }) },
+  get_editors: {
+    route: 'GET /api/editors',
+    runs: 'here',
+    input: z.object({}),
+    reply: z.object({ editors: z.array(z.string()) }),
+  },
   /** Opens the stage's worktree in an editor on the machine of the orchestrator. */
   open_in_editor: {
     route: 'POST /api/stages/:stageId/editor',
+    runs: 'not-relayed',
     input: z.object(onStage),
     reply: z.object({ command: z.string() }),
     isLocal: true,
@@ -24,6 +30,7 @@ export const workspaceCommands = {
   /** Ends the process in order, and leaves the conversation to a terminal. Replies when the process has ended. */
   continue_in_terminal: {
     route: 'POST /api/sessions/:stageId/terminal',
+    runs: 'owner',
     time: 'slow',
     input: z.object({
       ...onStage,
@@ -40,6 +47,7 @@ export const workspaceCommands = {
   /** Takes the conversation back from a terminal, and sends what is queued. Refused while Claude Code still runs there. */
   take_back: {
     route: 'DELETE /api/sessions/:stageId/terminal',
+    runs: 'owner',
     input: z.object(onStage),
     /** `resumed`: the first queued message resumed the session. */
     reply: z.object({ status: z.enum(['taken-back', 'resumed']) }),
@@ -47,6 +55,7 @@ export const workspaceCommands = {
   /** Lists the runs of the project's commands in the stage's worktree, newest first. */
   get_stage_commands: {
     route: 'GET /api/stages/:stageId/commands',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ commands: z.array(WorktreeCommand) }),
@@ -54,12 +63,14 @@ export const workspaceCommands = {
   /** Runs the set-up or the clean-up of the stage's worktree; the reply comes when it has begun. */
   run_stage_command: {
     route: 'POST /api/stages/:stageId/commands',
+    runs: 'owner',
     input: z.object({ ...onStage, kind: z.enum(['setup', 'cleanup']) }),
     reply: z.object({ command: WorktreeCommand }),
     status: 202,
   },
   get_servers: {
     route: 'GET /api/stages/:stageId/servers',
+    runs: 'owner',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ servers: z.array(DevServer) }),
@@ -67,6 +78,7 @@ export const workspaceCommands = {
   /** Replies when its process is being started; its port is known when it listens. */
   start_server: {
     route: 'POST /api/stages/:stageId/servers/:name/start',
+    runs: 'owner',
     input: ofServer,
     reply: z.object({ server: DevServer }),
     status: 202,
@@ -74,12 +86,14 @@ export const workspaceCommands = {
   /** Replies when all its processes are gone. */
   stop_server: {
     route: 'POST /api/stages/:stageId/servers/:name/stop',
+    runs: 'owner',
     time: 'slow',
     input: ofServer,
     reply: z.object({ server: DevServer }),
   },
   get_command_output: {
     route: 'GET /api/stages/:stageId/commands/:commandId/output',
+    runs: 'owner',
     time: 'read',
     input: CommandOutputQuery.extend(ofCommand.shape),
     reply: CommandOutput,
@@ -88,6 +102,7 @@ export const workspaceCommands = {
   /** Replies when all its processes are gone. */
   stop_command: {
     route: 'POST /api/stages/:stageId/commands/:commandId/stop',
+    runs: 'owner',
     time: 'slow',
     input: ofCommand,
     reply: z.object({ command: WorktreeCommand }),

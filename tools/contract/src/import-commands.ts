@@ -21,6 +21,7 @@ export const moveInCommands = {
   /** Lists the conversations that were begun in a terminal in the project's folders. */
   get_conversations: {
     route: 'GET /api/projects/:projectId/conversations',
+    runs: 'project',
     time: 'slow',
     input: z.object(ofProject),
     reply: ConversationList,
@@ -28,6 +29,7 @@ export const moveInCommands = {
   /** Makes a stage that goes on from such a conversation. The original stays as it is. */
   adopt_conversation: {
     route: 'POST /api/projects/:projectId/adopt',
+    runs: 'project',
     time: 'slow',
     input: AdoptBody.extend(ofProject),
     reply: AdoptReply,
@@ -36,6 +38,7 @@ export const moveInCommands = {
   /** Lists open issues of the project's repository on its code host. */
   get_issues: {
     route: 'GET /api/projects/:projectId/issues',
+    runs: 'project',
     time: 'slow',
     input: IssuesQuery.extend(ofProject),
     reply: IssueList,
@@ -44,6 +47,7 @@ export const moveInCommands = {
   /** Makes a stage of each of these issues, or brings the one that was made of it up to date. */
   import_issues: {
     route: 'POST /api/projects/:projectId/issues/import',
+    runs: 'project',
     time: 'slow',
     input: ImportIssuesBody.extend(ofProject),
     reply: ImportIssuesReply,
@@ -51,6 +55,7 @@ export const moveInCommands = {
   /** Writes the project's stages as Markdown files, which an import reads. */
   export_stages: {
     route: 'POST /api/projects/:projectId/export',
+    runs: 'project',
     time: 'slow',
     input: ExportBody.extend(ofProject),
     reply: ExportReply,

@@ -7,12 +7,13 @@ import { SessionSummary } from './sessions.ts';
 
 /** Usage limits of the account, and stages that wait for one. */
 export const limitCommands = {
-  get_limits: { route: 'GET /api/limits', time: 'read', input: z.object({}), reply: LimitsView },
+  get_limits: { route: 'GET /api/limits', runs: 'store', time: 'read', input: z.object({}), reply: LimitsView },
   /** Changes what happens at a limit, also for stages that wait already. */
-  update_limits: { route: 'PATCH /api/limits', input: LimitSettingsPatch, reply: LimitsView },
+  update_limits: { route: 'PATCH /api/limits', runs: 'store', input: LimitSettingsPatch, reply: LimitsView },
   /** Decides when a stage that stopped at a limit goes on. */
   go_on: {
     route: 'POST /api/sessions/:stageId/go-on',
+    runs: 'owner',
     time: 'slow',
     input: ResumeBody.extend({ stageId: StageId }),
     reply: z.object({ session: SessionSummary }),

@@ -10,6 +10,7 @@ export const loginCommands = {
   /** Lists the logins. `current`: the login that sent the command; null for an API token. */
   get_logins: {
     route: 'GET /api/logins',
+    runs: 'store',
     time: 'read',
     input: nothing,
     reply: z.object({ logins: z.array(Login), current: z.string().nullable() }),
@@ -17,12 +18,14 @@ export const loginCommands = {
   /** Ends a login. Takes effect at once, for commands and for open event streams. */
   remove_login: {
     route: 'DELETE /api/logins/:loginId',
+    runs: 'store',
     input: z.object({ loginId: z.string() }),
     reply: z.object({ login: Login }),
   },
   /** Makes a token that reads `GET /metrics` and can do nothing else. It is shown this once, listed among the logins, and revoked there. */
   create_metrics_token: {
     route: 'POST /api/logins/metrics',
+    runs: 'store',
     input: nothing,
     reply: z.object({ token: z.string() }),
     status: 201,
@@ -33,6 +36,7 @@ export const loginCommands = {
    */
   create_login_code: {
     route: 'POST /api/logins/code',
+    runs: 'store',
     input: nothing,
     reply: z.object({ code: z.string(), expiresAt: z.iso.datetime(), publicUrl: z.url().nullable() }),
   },
@@ -41,19 +45,26 @@ export const loginCommands = {
    * or unknown code with `bad_login_link`. `secret` goes into the cookie; only its hash is stored.
    */
   auth_redeem: {
+    runs: 'store',
     input: z.object({ code: z.string(), key: PageKey, origin: z.string(), browser: z.string().max(100) }),
     reply: z.object({ secret: z.string(), login: Login }),
   },
   /** Checks that the page that sends the command holds the key of its login; `page_not_known` if not. */
   auth_prove: {
+    runs: 'store',
     time: 'read',
     input: z.object({ origin: z.string(), nonce: z.string(), signature: z.string() }),
     reply: z.object({ loginId: z.string() }),
   },
   /** Returns whose credential the command carries. `loginId` is null for an API token. */
-  auth_check: { time: 'read', input: nothing, reply: z.object({ actor: Actor, loginId: z.string().nullable() }) },
+  auth_check: {
+    runs: 'store',
+    time: 'read',
+    input: nothing,
+    reply: z.object({ actor: Actor, loginId: z.string().nullable() }),
+  },
   /** Ends the login that sends the command. */
-  auth_logout: { input: nothing, reply: nothing },
+  auth_logout: { runs: 'store', input: nothing, reply: nothing },
 } as const satisfies CommandDefinitions;
 
 /** What the API's document says of them. */

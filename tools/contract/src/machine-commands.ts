@@ -8,6 +8,7 @@ export const machineCommands = {
   /** Lists the machines that share this store; none with a store in a file. `here`: the one that answers. */
   get_machines: {
     route: 'GET /api/machines',
+    runs: 'store',
     time: 'read',
     input: z.object({}),
     reply: z.object({ machines: z.array(Machine), here: MachineId.nullable() }),
@@ -15,6 +16,7 @@ export const machineCommands = {
   /** Declares an unreachable machine lost, so that its stages can be started elsewhere. Its processes may go on. */
   declare_machine_lost: {
     route: 'POST /api/machines/:machineId/declare-lost',
+    runs: 'store',
     time: 'slow',
     input: z.object({ machineId: MachineId }),
     reply: z.object({ machine: Machine }),
@@ -22,6 +24,7 @@ export const machineCommands = {
   /** Takes a lost machine off the list. Should it come back, it is listed again. */
   remove_machine: {
     route: 'DELETE /api/machines/:machineId',
+    runs: 'store',
     time: 'slow',
     input: z.object({ machineId: MachineId }),
     reply: z.object({ machine: Machine }),

@@ -19,6 +19,7 @@ const onStage = { stageId: StageId };
 export const messageCommands = {
   send_message: {
     route: 'POST /api/sessions/:stageId/message',
+    runs: 'start',
     time: 'slow',
     input: MessageBody.extend(onStage),
     reply: SendMessageReply,
@@ -26,6 +27,7 @@ export const messageCommands = {
   },
   get_queue: {
     route: 'GET /api/sessions/:stageId/queue',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }),
@@ -33,24 +35,28 @@ export const messageCommands = {
   edit_queued: {
     route: 'PATCH /api/sessions/:stageId/queue/:messageId',
     body: 'patch',
+    runs: 'store',
     input: z.object({ ...onStage, messageId: MessageId, patch: MessagePatch }),
     reply: z.object({ message: QueuedMessage }),
   },
   /** Releases a queue that is held after a failed or interrupted turn. */
   release_queue: {
     route: 'POST /api/sessions/:stageId/queue/release',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ session: SessionView }),
   },
   /** Sends a queued message: into the running turn (`steer`), or at once by interrupting it (`now`). */
   send_queued: {
     route: 'POST /api/sessions/:stageId/queue/:messageId/send',
+    runs: 'owner',
     time: 'slow',
     input: z.object({ ...onStage, messageId: MessageId, mode: z.enum(['steer', 'now']) }),
     reply: SendMessageReply,
   },
   remove_queued: {
     route: 'DELETE /api/sessions/:stageId/queue/:messageId',
+    runs: 'store',
     input: z.object({ ...onStage, messageId: MessageId }),
     reply: z.object({ message: QueuedMessage }),
   },
@@ -128,12 +134,14 @@ const DraftToPut = Draft.omit({ updatedAt: true }).extend({
 export const draftCommands = {
   get_drafts: {
     route: 'GET /api/sessions/:stageId/drafts',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ drafts: z.array(Draft) }),
   },
   put_draft: {
     route: 'POST /api/sessions/:stageId/drafts',
+    runs: 'store',
     input: DraftToPut,
     reply: z.object({
       draft: Draft,
@@ -144,17 +152,20 @@ export const draftCommands = {
   /** Stores a file for the next message. The sender chooses the id, so a repeated request stores the file once. */
   add_draft_file: {
     route: 'POST /api/sessions/:stageId/files',
+    runs: 'store',
     input: z.object({ ...onStage, fileId: z.uuid(), file: Attachment }),
     reply: z.object({ file: AttachedFile }),
     bodyLimit: MESSAGE_BODY_LIMIT,
   },
   get_draft_file: {
     route: 'GET /api/sessions/:stageId/files/:fileId',
+    runs: 'store',
     input: z.object({ ...onStage, fileId: z.uuid() }),
     reply: z.object({ file: Attachment }),
   },
   remove_draft_file: {
     route: 'DELETE /api/sessions/:stageId/files/:fileId',
+    runs: 'store',
     input: z.object({ ...onStage, fileId: z.uuid() }),
     reply: z.object({ file: AttachedFile }),
   },

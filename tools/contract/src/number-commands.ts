@@ -7,6 +7,7 @@ export const numberCommands = {
   /** Counts what happened in the last days. */
   get_numbers: {
     route: 'GET /api/numbers',
+    runs: 'store',
     input: NumbersQuery,
     reply: Numbers,
     query: NumbersQuery.extend({ days: wholeNumber(1, 366).optional() }),

@@ -7,9 +7,9 @@ const reply = z.object({ holds: z.array(Pause) });
 
 /** Holds of projects and of everything; a single stage that is on hold says so itself. */
 export const pauseCommands = {
-  get_holds: { route: 'GET /api/holds', time: 'read', input: z.object({}), reply },
+  get_holds: { route: 'GET /api/holds', runs: 'store', time: 'read', input: z.object({}), reply },
   /** Puts stages on hold, or releases them. What waited goes on where it was, once. */
-  put_hold: { route: 'PUT /api/holds', time: 'slow', input: PauseBody, reply },
+  put_hold: { route: 'PUT /api/holds', runs: 'store', time: 'slow', input: PauseBody, reply },
 } as const satisfies CommandDefinitions;
 
 /** What the API's document says of them. */

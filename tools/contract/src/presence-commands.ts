@@ -9,12 +9,14 @@ export const presenceCommands = {
   /** Tells what the person looks at in one tab, for the next minute; null: nothing any more. */
   tell_looking: {
     route: 'PUT /api/me/looking',
+    runs: 'everywhere',
     input: z.object({ tabId: z.uuid(), at: Viewing.nullable() }),
     reply: z.object({}),
   },
   /** Whether the person who asks looks at this stage, in any tab of any device. */
   get_looking: {
     route: 'GET /api/me/looking',
+    runs: 'here',
     time: 'read',
     input: z.object({ stageId: StageId }),
     reply: z.object({ isLooking: z.boolean() }),

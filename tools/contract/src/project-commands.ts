@@ -21,35 +21,41 @@ const nothing = z.object({});
 export const projectCommands = {
   create_project: {
     route: 'POST /api/projects',
+    runs: 'here',
     input: NewProject,
     reply: z.object({ project: Project, created: z.boolean() }),
     status: 'created',
   },
   get_projects: {
     route: 'GET /api/projects',
+    runs: 'store',
     time: 'read',
     input: nothing,
     reply: z.object({ projects: z.array(Project) }),
   },
   update_project: {
     route: 'PATCH /api/projects/:projectId',
+    runs: 'store',
     input: ProjectPatch.extend({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
   remove_project: {
     route: 'DELETE /api/projects/:projectId',
+    runs: 'store',
     input: z.object({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
   /** Agrees to the git settings with this hash; `git_settings_changed` if they differ by now. */
   agree_git_settings: {
     route: 'POST /api/projects/:projectId/git-settings',
+    runs: 'project',
     input: GitSettingsBody.extend({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
   /** Reads again what the repository's own settings would switch on; with a stage, the settings in its worktree. */
   get_trust: {
     route: 'GET /api/projects/:projectId/trust',
+    runs: 'project',
     input: TrustQuery.extend({ projectId: ProjectId }),
     reply: z.object({ trust: ProjectTrust }),
     query: TrustQuery,
@@ -57,26 +63,35 @@ export const projectCommands = {
   /** Agrees to the settings with this hash; `trust_changed` if they differ by now. */
   trust_project: {
     route: 'POST /api/projects/:projectId/trust',
+    runs: 'project',
     input: TrustBody.extend({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
   /** Agrees to exactly these rules in the settings of the main checkout or of the user. */
   agree_rules: {
     route: 'POST /api/projects/:projectId/trust/rules',
+    runs: 'project',
     input: RulesBody.extend({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
   list_folders: {
     route: 'GET /api/folders',
+    runs: 'here',
     time: 'read',
     input: FoldersQuery,
     reply: FolderList,
     query: FoldersQuery,
   },
-  get_branches: { route: 'GET /api/projects/:projectId/branches', input: z.object(ofProject), reply: BranchList },
+  get_branches: {
+    route: 'GET /api/projects/:projectId/branches',
+    runs: 'project',
+    input: z.object(ofProject),
+    reply: BranchList,
+  },
   /** Lists files of a project's main checkout in the same way. */
   suggest_project_files: {
     route: 'GET /api/projects/:projectId/files',
+    runs: 'project',
     input: SuggestFiles.extend(ofProject),
     reply: z.object({ files: z.array(z.string()) }),
     query: SuggestFiles,
@@ -84,6 +99,7 @@ export const projectCommands = {
   /** Imports stages from the Markdown files of a folder: all of them, or none if one is invalid. */
   import_stages: {
     route: 'POST /api/projects/:projectId/import',
+    runs: 'project',
     time: 'slow',
     input: ImportBody.extend({ projectId: ProjectId }),
     reply: ImportReply,

@@ -14,6 +14,7 @@ export const pullRequestCommands = {
   /** Returns what people consented to in the stage, as data and as Markdown. */
   get_receipt: {
     route: 'GET /api/stages/:stageId/receipt',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ receipt: Receipt, markdown: z.string() }),
@@ -21,6 +22,7 @@ export const pullRequestCommands = {
   /** Returns what opening a pull request would do now. Changes nothing. */
   get_pull_request: {
     route: 'GET /api/stages/:stageId/pull-request',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ plan: PullRequestPlan }),
@@ -28,6 +30,7 @@ export const pullRequestCommands = {
   /** Pushes the stage's branch, and opens a pull request for it unless there is one. */
   open_pull_request: {
     route: 'POST /api/stages/:stageId/pull-request',
+    runs: 'owner',
     time: 'slow',
     input: PullRequestBody.extend(onStage),
     reply: z.object({ stage: StageView }),
@@ -37,6 +40,7 @@ export const pullRequestCommands = {
   /** Asks the code host about the pull request at once. */
   refresh_pull_request: {
     route: 'POST /api/stages/:stageId/pull-request/refresh',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
@@ -45,6 +49,7 @@ export const pullRequestCommands = {
   /** Asks the code host for failed checks and open review comments. */
   get_feedback: {
     route: 'GET /api/stages/:stageId/pull-request/feedback',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ feedback: Feedback }),
@@ -52,6 +57,7 @@ export const pullRequestCommands = {
   /** Sends the logs of failed checks or review comments to Claude as its next message. */
   send_feedback: {
     route: 'POST /api/stages/:stageId/pull-request/feedback',
+    runs: 'owner',
     time: 'slow',
     input: FeedbackBody.extend(onStage),
     reply: SendMessageReply,

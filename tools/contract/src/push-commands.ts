@@ -12,16 +12,23 @@ export const pushCommands = {
   /** `publicKey`: what a browser subscribes with (VAPID). `current`: the device of the login that asks, if it has one. */
   get_push_devices: {
     route: 'GET /api/push/subscriptions',
+    runs: 'store',
     time: 'read',
     input: z.object({}),
     reply: z.object({ publicKey: z.string(), devices: z.array(PushDevice), current: z.string().nullable() }),
   },
   /** Pushes notifications to this browser from now on. Only a page may subscribe, no API token (`page_only`). */
-  add_push_device: { route: 'POST /api/push/subscriptions', input: PushSubscriptionBody, reply: device },
-  remove_push_device: { route: 'DELETE /api/push/subscriptions/:deviceId', input: ofDevice, reply: device },
+  add_push_device: { route: 'POST /api/push/subscriptions', runs: 'store', input: PushSubscriptionBody, reply: device },
+  remove_push_device: {
+    route: 'DELETE /api/push/subscriptions/:deviceId',
+    runs: 'store',
+    input: ofDevice,
+    reply: device,
+  },
   /** Sends a test. Replies when the push service has taken it; `push_failed` says why it has not. */
   test_push_device: {
     route: 'POST /api/push/subscriptions/:deviceId/test',
+    runs: 'store',
     time: 'slow',
     input: ofDevice,
     reply: device,

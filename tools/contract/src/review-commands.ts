@@ -24,6 +24,7 @@ export const reviewCommands = {
   /** Returns the contents of a file before and after, if it is an image; null where it does not exist. */
   get_diff_content: {
     route: 'GET /api/stages/:stageId/diff/content',
+    runs: 'owner',
     time: 'slow',
     input: ContentQuery.extend(onStage),
     reply: z.object({ before: FileContent.nullable(), after: FileContent.nullable() }),
@@ -32,12 +33,14 @@ export const reviewCommands = {
   /** Returns the sent comments, the findings, and the drafts of the person who asks. */
   get_comments: {
     route: 'GET /api/stages/:stageId/comments',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ comments: z.array(ReviewComment) }),
   },
   add_comment: {
     route: 'POST /api/stages/:stageId/comments',
+    runs: 'owner',
     time: 'slow',
     input: NewComment.extend(onStage),
     reply: oneComment,
@@ -45,13 +48,20 @@ export const reviewCommands = {
   },
   edit_comment: {
     route: 'PATCH /api/stages/:stageId/comments/:commentId',
+    runs: 'store',
     input: ofComment.extend(CommentPatch.shape),
     reply: oneComment,
   },
-  remove_comment: { route: 'DELETE /api/stages/:stageId/comments/:commentId', input: ofComment, reply: oneComment },
+  remove_comment: {
+    route: 'DELETE /api/stages/:stageId/comments/:commentId',
+    runs: 'store',
+    input: ofComment,
+    reply: oneComment,
+  },
   /** Sends drafts and findings as one message. */
   send_comments: {
     route: 'POST /api/stages/:stageId/comments/send',
+    runs: 'owner',
     time: 'slow',
     input: SendComments.extend(onStage),
     reply: SentComments,
@@ -59,6 +69,7 @@ export const reviewCommands = {
   },
   get_viewed: {
     route: 'GET /api/stages/:stageId/viewed',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ viewed: ViewedFiles }),
@@ -66,6 +77,7 @@ export const reviewCommands = {
   /** Lists what Claude was asked beside the conversation, newest first. */
   get_side_runs: {
     route: 'GET /api/stages/:stageId/side-runs',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ runs: z.array(SideRun) }),
@@ -73,17 +85,20 @@ export const reviewCommands = {
   /** Asks Claude to review the changes, or to write the text of a pull request. The answer comes as an event. */
   start_side_run: {
     route: 'POST /api/stages/:stageId/side-runs',
+    runs: 'owner',
     input: z.object({ ...onStage, kind: SideRunKind }),
     reply: z.object({ run: SideRun }),
     status: 201,
   },
   stop_side_run: {
     route: 'POST /api/stages/:stageId/side-runs/:runId/stop',
+    runs: 'owner',
     input: z.object({ ...onStage, runId: z.uuid() }),
     reply: z.object({ run: SideRun }),
   },
   set_viewed: {
     route: 'PUT /api/stages/:stageId/viewed',
+    runs: 'store',
     input: ViewedBody.extend(onStage),
     reply: z.object({ viewed: ViewedFiles }),
   },

@@ -13,6 +13,7 @@ export const rewindCommands = {
   /** Sets files, conversation or both back to before a message. What was is kept, and can be had again. */
   rewind_session: {
     route: 'POST /api/sessions/:stageId/rewind',
+    runs: 'owner',
     time: 'slow',
     input: RewindBody.extend(onStage),
     reply: z.object({ plan: RewindPlan, session: SessionSummary }),
@@ -20,6 +21,7 @@ export const rewindCommands = {
   /** Takes the newest going back back, until the next message. */
   undo_rewind: {
     route: 'POST /api/sessions/:stageId/rewind/undo',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ session: SessionSummary }),
@@ -27,6 +29,7 @@ export const rewindCommands = {
   /** Makes a stage with the conversation and the files of that moment. The original is not touched. */
   fork_stage: {
     route: 'POST /api/stages/:stageId/fork',
+    runs: 'owner',
     time: 'slow',
     input: ForkBody.extend(onStage),
     reply: z.object({ stage: StageView }),

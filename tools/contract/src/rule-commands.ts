@@ -35,6 +35,7 @@ export const ruleCommands = {
   /** Returns the rules that apply in a project and its stages. */
   get_rules: {
     route: 'GET /api/projects/:projectId/rules',
+    runs: 'store',
     time: 'read',
     input: z.object({ projectId: ProjectId }),
     reply: z.object({ rules: z.array(PermissionRule) }),
@@ -42,33 +43,43 @@ export const ruleCommands = {
   /** Returns the rules of all projects, or of one, with their use; and the newest of those that have ended. */
   list_rules: {
     route: 'GET /api/rules',
+    runs: 'store',
     time: 'read',
     input: RulesQuery,
     reply: z.object({ rules: z.array(UsedRule), ended: z.array(UsedRule) }),
     query: RulesQuery,
   },
   /** Grants a rule, also to sessions that run. A rule that is there already gets the new end date. */
-  add_rule: { route: 'POST /api/rules', input: NewRule, reply: z.object({ rule: PermissionRule }), status: 201 },
+  add_rule: {
+    route: 'POST /api/rules',
+    runs: 'store',
+    input: NewRule,
+    reply: z.object({ rule: PermissionRule }),
+    status: 201,
+  },
   /** Removes a rule. Running sessions ask again, except for a folder or a host. */
   remove_rule: {
     route: 'DELETE /api/rules/:ruleId',
+    runs: 'store',
     input: z.object({ ruleId: z.string() }),
     reply: z.object({ rule: PermissionRule }),
   },
   /** Plays a rule against the decision log. Changes nothing. */
-  rehearse_rule: { route: 'POST /api/rules/rehearse', input: DryRunBody, reply: DryRun },
+  rehearse_rule: { route: 'POST /api/rules/rehearse', runs: 'store', input: DryRunBody, reply: DryRun },
   /** Returns exact rules for a request that people have allowed at least three times; null if there is nothing to offer. */
   get_rule_offer: {
     route: 'GET /api/sessions/:stageId/decisions/:requestId/rule-offer',
+    runs: 'store',
     time: 'read',
     input: ofRequest,
     reply: z.object({ offer: RuleOffer.nullable() }),
   },
   /** Puts an offer away. It returns after ten more of the same answers. */
-  dismiss_rule_offer: { route: 'POST /api/rules/dismiss', input: OfferDismissal, reply: z.object({}) },
+  dismiss_rule_offer: { route: 'POST /api/rules/dismiss', runs: 'store', input: OfferDismissal, reply: z.object({}) },
   /** Tells whether a call that Claude Code denied can be allowed and tried again. */
   get_denial_retry: {
     route: 'GET /api/sessions/:stageId/decisions/:requestId/allow-and-retry',
+    runs: 'store',
     time: 'read',
     input: ofRequest,
     reply: z.object({ retry: DenialRetry }),
@@ -76,6 +87,7 @@ export const ruleCommands = {
   /** Allows exactly the denied call in this stage for an hour, and tells Claude to try it again once its turn is over. */
   retry_denial: {
     route: 'POST /api/sessions/:stageId/decisions/:requestId/allow-and-retry',
+    runs: 'owner',
     time: 'slow',
     input: ofRequest,
     reply: z.object({ rules: z.array(PermissionRule), message: SendMessageReply }),

@@ -36,6 +36,7 @@ export const sessionCommands = {
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */
   get_capabilities: {
     route: 'GET /api/capabilities',
+    runs: 'store',
     time: 'read',
     input: CapabilitiesQuery,
     reply: CapabilitiesReply,
@@ -43,12 +44,14 @@ export const sessionCommands = {
   },
   get_session: {
     route: 'GET /api/sessions/:stageId',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ session: SessionView }),
   },
   get_transcript: {
     route: 'GET /api/sessions/:stageId/transcript',
+    runs: 'store',
     time: 'read',
     input: z.object({
       ...onStage,
@@ -63,17 +66,20 @@ export const sessionCommands = {
   /** Returns the streaming text that is not stored yet, each block from its beginning, for clients that join during a stream. */
   get_live_text: {
     route: 'GET /api/sessions/:stageId/live-text',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ blocks: z.array(TextDelta) }),
   },
   interrupt: {
     route: 'POST /api/sessions/:stageId/interrupt',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ session: SessionView }),
   },
   /** A person has looked into the alarm: the session may continue. Ends the process first if it is still running. */
   acknowledge_alarm: {
     route: 'POST /api/sessions/:stageId/alarm/acknowledge',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ session: SessionView }),
@@ -81,50 +87,68 @@ export const sessionCommands = {
   /** A person has seen that Claude Code denied the turn's last call: the stage moves to Review. */
   acknowledge_denial: {
     route: 'POST /api/sessions/:stageId/denial/acknowledge',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ session: SessionView }),
   },
   /** Lists processes left running by the session's ended processes. They lack the marker by which Callboard would have ended them. */
   get_leftovers: {
     route: 'GET /api/sessions/:stageId/processes',
+    runs: 'owner',
     input: z.object(onStage),
     reply: z.object({ processes: z.array(LeftProcess) }),
   },
   /** Ends these processes, or none if one is no longer on the list. The reply lists those still running. */
   end_leftovers: {
     route: 'POST /api/sessions/:stageId/processes/end',
+    runs: 'owner',
     time: 'slow',
     input: z.object({ ...onStage, pids: z.array(z.int().positive()).min(1).max(1000) }),
     reply: z.object({ processes: z.array(LeftProcess) }),
   },
   /** Lists background tasks; empty without a process. */
-  get_tasks: { route: 'GET /api/sessions/:stageId/tasks', time: 'read', input: z.object(onStage), reply: taskList },
+  get_tasks: {
+    route: 'GET /api/sessions/:stageId/tasks',
+    runs: 'owner',
+    time: 'read',
+    input: z.object(onStage),
+    reply: taskList,
+  },
   /** Replies after Claude Code has stopped the task. The reply lists the tasks still running. */
-  stop_task: { route: 'POST /api/sessions/:stageId/tasks/:taskId/stop', input: ofTask, reply: taskList },
+  stop_task: { route: 'POST /api/sessions/:stageId/tasks/:taskId/stop', runs: 'owner', input: ofTask, reply: taskList },
   /** Says of a background command whether the stage waits for it. One that is meant to keep running is known again by its command. */
   mark_task: {
     route: 'POST /api/sessions/:stageId/tasks/:taskId/mark',
+    runs: 'owner',
     input: z.object({ ...ofTask.shape, mark: TaskMark.nullable() }),
     reply: taskList,
   },
   /** Returns the output of a background command, running or ended, while its session has a process. */
-  get_task_output: { route: 'GET /api/sessions/:stageId/tasks/:taskId/output', input: ofTask, reply: TaskOutput },
+  get_task_output: {
+    route: 'GET /api/sessions/:stageId/tasks/:taskId/output',
+    runs: 'owner',
+    input: ofTask,
+    reply: TaskOutput,
+  },
   /** Asks Claude Code for the state of its MCP servers. */
-  get_mcp_servers: { route: 'GET /api/sessions/:stageId/mcp', input: z.object(onStage), reply: mcpList },
+  get_mcp_servers: { route: 'GET /api/sessions/:stageId/mcp', runs: 'owner', input: z.object(onStage), reply: mcpList },
   /** Replies after the server has connected, or with the reason why it has not. */
   reconnect_mcp_server: {
     route: 'POST /api/sessions/:stageId/mcp/:name/reconnect',
+    runs: 'owner',
     time: 'slow',
     input: z.object({ ...onStage, name: z.string().min(1).max(500) }),
     reply: mcpList,
   },
   set_mode: {
     route: 'POST /api/sessions/:stageId/mode',
+    runs: 'owner',
     input: ModeBody.extend(onStage),
     reply: z.object({ session: SessionView }),
   },
   set_model: {
     route: 'POST /api/sessions/:stageId/model',
+    runs: 'owner',
     input: ModelBody.extend(onStage),
     reply: z.object({ session: SessionView }),
   },

@@ -14,6 +14,7 @@ const onStage = { stageId: StageId };
 export const stageCommands = {
   create_stage: {
     route: 'POST /api/stages',
+    runs: 'project',
     input: CreateStage,
     reply: z.object({ stage: StageView }),
     status: 201,
@@ -21,6 +22,7 @@ export const stageCommands = {
   },
   get_stage: {
     route: 'GET /api/stages/:stageId',
+    runs: 'store',
     time: 'read',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
@@ -28,6 +30,7 @@ export const stageCommands = {
   /** Returns a file of the stage's first message. */
   get_attachment: {
     route: 'GET /api/stages/:stageId/attachments/:fileId',
+    runs: 'store',
     time: 'read',
     input: z.object({ ...onStage, fileId: z.uuid() }),
     reply: z.object({ file: Attachment }),
@@ -35,6 +38,7 @@ export const stageCommands = {
   update_stage: {
     route: 'PATCH /api/stages/:stageId',
     body: 'patch',
+    runs: 'owner',
     input: z.object({ ...onStage, patch: StagePatch }),
     reply: z.object({ stage: StageView }),
     bodyLimit: MESSAGE_BODY_LIMIT,
@@ -42,12 +46,14 @@ export const stageCommands = {
   /** Returns what `remove_stage` would do to the stage's worktree now. */
   get_removal: {
     route: 'GET /api/stages/:stageId/removal',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ removal: Removal }),
   },
   remove_stage: {
     route: 'DELETE /api/stages/:stageId',
+    runs: 'owner',
     time: 'slow',
     input: z.object({ ...onStage, buildFolders: BuildFolders.optional() }),
     reply: z.object({
@@ -65,6 +71,7 @@ export const stageCommands = {
   },
   get_diff: {
     route: 'GET /api/stages/:stageId/diff',
+    runs: 'owner',
     time: 'slow',
     input: DiffQuery.extend(onStage),
     reply: z.object({ diff: StageDiff }),
@@ -73,6 +80,7 @@ export const stageCommands = {
   /** Lists files of the stage's worktree whose paths match the query, best first; without a query, the topmost files. */
   suggest_files: {
     route: 'GET /api/stages/:stageId/files',
+    runs: 'owner',
     input: SuggestFiles.extend(onStage),
     reply: z.object({ files: z.array(z.string()) }),
     query: SuggestFiles,
@@ -80,6 +88,7 @@ export const stageCommands = {
   /** With `withoutSetup`, in a worktree that is not set up; with `withoutFetch`, from what the repository has. Replies when Claude is up, or when the set-up of the worktree begins. */
   start_stage: {
     route: 'POST /api/stages/:stageId/start',
+    runs: 'start',
     time: 'slow',
     input: z.object({ ...onStage, withoutSetup: z.boolean().optional(), withoutFetch: z.boolean().optional() }),
     reply: z.object({ stage: StageView }),
@@ -89,6 +98,7 @@ export const stageCommands = {
   /** Starts the next phase of the stage's pipeline; after a check that did not pass, a person accepts the work as it is. */
   advance_stage: {
     route: 'POST /api/stages/:stageId/advance',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
@@ -96,6 +106,7 @@ export const stageCommands = {
   },
   stop_stage: {
     route: 'POST /api/stages/:stageId/stop',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
@@ -104,12 +115,14 @@ export const stageCommands = {
   /** Moves a done stage back to Review. A message to the stage does the same, and is delivered. */
   reopen_stage: {
     route: 'POST /api/stages/:stageId/reopen',
+    runs: 'store',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
   },
   /** Returns what completing the stage would merge now, and whether its last completion can be taken back. Changes nothing. */
   get_completion: {
     route: 'GET /api/stages/:stageId/completion',
+    runs: 'owner',
     time: 'slow',
     input: CompletionQuery.extend(onStage),
     reply: z.object({ completion: Completion }),
@@ -118,6 +131,7 @@ export const stageCommands = {
   /** Commits that files which only Claude Code's sandbox had put there are no part of the branch, and returns them. */
   take_out_placeholders: {
     route: 'POST /api/stages/:stageId/placeholders/take-out',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ files: z.array(z.string()) }),
@@ -125,6 +139,7 @@ export const stageCommands = {
   /** Marks the stage done; on request commits and merges its work first. */
   complete_stage: {
     route: 'POST /api/stages/:stageId/complete',
+    runs: 'owner',
     time: 'slow',
     input: CompleteBody.extend(onStage),
     reply: z.object({ stage: StageView }),
@@ -134,6 +149,7 @@ export const stageCommands = {
   /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */
   undo_completion: {
     route: 'POST /api/stages/:stageId/undo',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),

@@ -11,6 +11,7 @@ export const trashCommands = {
   /** Lists the worktrees of a project, and measures those whose size is unknown or old; `isMeasuring` until that is done. */
   get_worktrees: {
     route: 'GET /api/projects/:projectId/worktrees',
+    runs: 'project',
     time: 'slow',
     input: z.object({ projectId: ProjectId }),
     reply: z.object({ worktrees: z.array(ProjectWorktree), isMeasuring: z.boolean() }),
@@ -18,6 +19,7 @@ export const trashCommands = {
   /** Returns what `clean_worktree` would do now. */
   get_worktree_clean_up: {
     route: 'GET /api/projects/:projectId/worktrees/:name/clean-up',
+    runs: 'project',
     time: 'slow',
     input: ofWorktree,
     reply: z.object({ cleanUp: WorktreeCleanUp }),
@@ -25,6 +27,7 @@ export const trashCommands = {
   /** Removes the worktree of a done or deleted stage. What is neither committed nor merged goes to the trash first. */
   clean_worktree: {
     route: 'POST /api/projects/:projectId/worktrees/:name/clean-up',
+    runs: 'project',
     time: 'slow',
     input: ofWorktree.extend({ buildFolders: BuildFolders.optional() }),
     reply: z.object({
@@ -36,10 +39,16 @@ export const trashCommands = {
     isBodyOptional: true,
   },
   /** Lists the trash, newest first. */
-  get_trash: { route: 'GET /api/trash', input: z.object({}), reply: z.object({ entries: z.array(TrashEntry) }) },
+  get_trash: {
+    route: 'GET /api/trash',
+    runs: 'here',
+    input: z.object({}),
+    reply: z.object({ entries: z.array(TrashEntry) }),
+  },
   /** Restores to `folder`. Without one: to the stage's worktree, or to a new folder if there is none. Overwrites nothing. */
   restore_trash: {
     route: 'POST /api/trash/:trashId/restore',
+    runs: 'here',
     time: 'slow',
     input: z.object({ trashId: z.uuid(), folder: z.string().trim().min(1).max(4_000).optional() }),
     reply: z.object({

@@ -13,6 +13,7 @@ const withSecret = z.object({ webhook: Webhook, secret: z.string().nullable() })
 export const webhookCommands = {
   get_webhooks: {
     route: 'GET /api/webhooks',
+    runs: 'store',
     time: 'read',
     input: z.object({}),
     reply: z.object({ webhooks: z.array(Webhook) }),
@@ -23,6 +24,7 @@ export const webhookCommands = {
    */
   add_webhook: {
     route: 'POST /api/webhooks',
+    runs: 'store',
     input: NewWebhook.extend({ webhookId: z.uuid().optional() }),
     reply: withSecret,
     status: 201,
@@ -30,14 +32,21 @@ export const webhookCommands = {
   change_webhook: {
     route: 'PATCH /api/webhooks/:webhookId',
     body: 'patch',
+    runs: 'store',
     input: z.object({ ...ofWebhook, patch: WebhookPatch }),
     reply: withSecret,
   },
   /** Anything not sent yet will not be sent. */
-  remove_webhook: { route: 'DELETE /api/webhooks/:webhookId', input: z.object(ofWebhook), reply: webhook },
+  remove_webhook: {
+    route: 'DELETE /api/webhooks/:webhookId',
+    runs: 'store',
+    input: z.object(ofWebhook),
+    reply: webhook,
+  },
   /** Calls it with a test. Replies when it was taken; `webhook_failed` says why it was not. */
   test_webhook: {
     route: 'POST /api/webhooks/:webhookId/test',
+    runs: 'store',
     time: 'slow',
     input: z.object(ofWebhook),
     reply: webhook,
@@ -45,6 +54,7 @@ export const webhookCommands = {
   /** Lists its newest calls, newest first. */
   get_webhook_calls: {
     route: 'GET /api/webhooks/:webhookId/calls',
+    runs: 'store',
     time: 'read',
     input: z.object(ofWebhook),
     reply: z.object({ calls: z.array(WebhookCall) }),
@@ -52,6 +62,7 @@ export const webhookCommands = {
   /** Makes a call once more, with the same id, or now instead of later. */
   repeat_webhook_call: {
     route: 'POST /api/webhooks/:webhookId/calls/:callId/repeat',
+    runs: 'store',
     input: z.object({ ...ofWebhook, callId: z.string().regex(/^\d{1,15}$/) }),
     reply: z.object({ call: WebhookCall }),
   },

@@ -12,6 +12,7 @@ export const repairCommands = {
   /** Puts the stage's worktree back into its place if something else stands there, or nothing. */
   remake_worktree: {
     route: 'POST /api/stages/:stageId/worktree/remake',
+    runs: 'owner',
     time: 'slow',
     input: z.object(onStage),
     reply: z.object({ stage: StageView }),
@@ -19,6 +20,7 @@ export const repairCommands = {
   /** Makes the branch that the worktree is on the stage's branch; without one, moves the stage's branch to its commit. */
   take_branch: {
     route: 'POST /api/stages/:stageId/branch/take',
+    runs: 'owner',
     time: 'slow',
     input: BranchBody.extend(onStage),
     reply: z.object({ stage: StageView }),
@@ -26,6 +28,7 @@ export const repairCommands = {
   /** Sets the worktree back to the stage's branch. What no branch has goes to the trash. */
   go_back_to_branch: {
     route: 'POST /api/stages/:stageId/branch/go-back',
+    runs: 'owner',
     time: 'slow',
     input: BranchBody.extend(onStage),
     reply: z.object({ stage: StageView }),
