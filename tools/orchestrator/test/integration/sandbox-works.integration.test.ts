@@ -132,7 +132,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
       'node server.js & until curl -sf http://127.0.0.1:4567; do :; done; kill %1',
       'node fork.js',
       writable('"$TMPDIR"', '/dev/shm', '/tmp', '"$HOME/.npm/_cacache"', '"$HOME/.cache/pip"'),
-      'echo kept > "$TMPDIR/kept"; echo gone > /dev/shm/gone; sleep 300 & kill %1; wait %1; echo "ended $?"; tty; cat; ps -e | wc -l',
+      'echo kept > "$TMPDIR/kept"; echo gone > /dev/shm/gone; sleep 300 & kill %1; wait %1; echo "ended $?"; tty; cat; ls -d /proc/[0-9]* | wc -l',
       'cat "$TMPDIR/kept"; ls /dev/shm; ls -d ~/.claude/.credentials.json ~/.claude; cat ~/.claude/.credentials.json',
       'seq 100000',
     ]);
