@@ -114,7 +114,7 @@ export function createSignal<K>(): Signal<K> {
 }
 
 /** The longest stretch of work that may block the event loop. */
-const MAX_MS_LENGTH = 4;
+const MAX_BLOCK_MS = 4;
 
 /**
  * Makes a function that a long series of short pieces of work awaits between two pieces. It resolves at once, or in the next
@@ -125,7 +125,7 @@ export function createYield(now: () => number = () => performance.now()): () => 
   let since: number | null = null;
 
   return async function yieldToEventLoop(): Promise<void> {
-    while (since !== null && now() - since >= MAX_MS_LENGTH) await new Promise((resolve) => setImmediate(resolve));
+    while (since !== null && now() - since >= MAX_BLOCK_MS) await new Promise((resolve) => setImmediate(resolve));
     if (since !== null) return;
     since = now();
     setImmediate(() => {
@@ -167,7 +167,7 @@ export function createKeyedMutex(): KeyedMutex {
 }
 
 /**
- * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never. A wake-up during a pass is not
+ * Runs passes of `work`, one at a time. `schedule` is a hint that may come twice, late or never. A wake-up during a pass is not
  * lost: another pass follows.
  */
 export interface CoalescingWorker {
@@ -178,7 +178,7 @@ export interface CoalescingWorker {
   stop(): Promise<void>;
 }
 
-/** @param onError gets the error of a failed pass; the next nudge retries */
+/** @param onError gets the error of a failed pass; the next call of `schedule` retries */
 export function createCoalescingWorker(work: () => Promise<void>, onError: (error: unknown) => void): CoalescingWorker {
   let due = false;
   let stopped = false;

@@ -22,7 +22,7 @@ describe('a coalescing worker', () => {
     expect(passes).toBe(2);
   });
 
-  it('processes all work whenever its nudge comes, and never runs two passes at once', async () => {
+  it('processes all work whenever it is scheduled, and never runs two passes at once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(8), fc.nat(4)), { maxLength: 20 }), fc.nat(6), async (adds, slow) => {
         const todo = new Set<number>();
@@ -60,7 +60,7 @@ describe('a coalescing worker', () => {
     expect(left).toBe(0);
   });
 
-  it('reports a failed pass, and runs again at the next nudge', async () => {
+  it('reports a failed pass, and runs again when it is scheduled again', async () => {
     const errors: unknown[] = [];
     let passes = 0;
     const worker = createCoalescingWorker(

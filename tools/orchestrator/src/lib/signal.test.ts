@@ -26,7 +26,7 @@ it('wakes the other listeners after one was removed', () => {
   expect(heard).toEqual(['here']);
 });
 
-it('lets a listener remove itself while the bell rings', () => {
+it('lets a listener remove itself while it is signalled', () => {
   const signal = createSignal<string>();
   const heard: string[] = [];
   const stop = signal.listen('a', () => {

@@ -108,9 +108,9 @@ export interface Tx extends Tables {
   readonly now: string;
   /** Why nothing new may be given to Claude now; null while the disk has room. Each call checks again. */
   diskPauseReason(): string | null;
-  /** A new id for a row, from `Edges`. */
+  /** A new id for a row, from `Platform`. */
   newId(): string;
-  /** A new id for a message or request to the CLI, from `Edges`. */
+  /** A new id for a message or request to the CLI, from `Platform`. */
   newWireId(): string;
   /**
    * Adds an event to the log and publishes it after the commit. If several describe the whole of one session or one

@@ -4,8 +4,8 @@ import { z } from 'zod';
 /**
  * The messages that the CLI prints, as far as Callboard uses them: the transcript, the end of a turn, and notices. Seen with
  * CLI 2.1.212 to 2.1.330. Unknown keys are ignored. A missing or changed field gets a default where one makes sense (a
- * missing list is empty); a message that means nothing without the field is shown raw. What the CLI asks and answers is in
- * `control.ts`.
+ * missing list is empty); a message that means nothing without the field is shown raw. What the CLI asks and answers
+ * follows below.
  */
 
 const text = z.string();

@@ -13,7 +13,7 @@ it('writes accepted rows in order, and marks them', async () => {
   for (const id of ids()) expect(await rowOf(session, id)).toMatchObject({ state: 'written', writing: false });
 });
 
-it('writes nothing twice, however often it is nudged', async () => {
+it('writes nothing twice, however often it is scheduled', async () => {
   const { session, writer, ids } = await startTestWriter();
   await insert(session, { a: answer() });
   for (let n = 0; n < 5; n++) writer.schedule();
@@ -84,7 +84,7 @@ it('stops at the first line that the process does not read, reports it, and leav
   expect(await rowOf(session, 'c')).toMatchObject({ state: 'accepted' });
 });
 
-it('reports any other error, and retries at the next nudge', async () => {
+it('reports any other error, and retries when it is scheduled again', async () => {
   const { session, writer, ids, onWrite, errors } = await startTestWriter();
   const failure = new Error('odd');
   onWrite.now = () => Promise.reject(failure);

@@ -27,7 +27,7 @@ export interface OutboxWriterDeps {
   platform: Pick<Platform, 'now'>;
   channel: Channel;
   launchId: LaunchId;
-  /** False while another machine may count this one as gone: nothing is written then. Nudge when that is over. */
+  /** False while another machine may count this one as gone: nothing is written then. Schedule when that is over. */
   mayWrite?: (() => boolean) | undefined;
   /** What must be done before a message is written; undefined if nothing must. If it rejects, the message is not written now. */
   beforeMessage?: ((row: OutboxRow) => Promise<void> | undefined) | undefined;
@@ -37,7 +37,7 @@ export interface OutboxWriterDeps {
 }
 
 /**
- * Writes the outbox of a launch. `nudge` makes it query the store for rows that it was not handed: at the start, and after a
+ * Writes the outbox of a launch. `schedule` makes it query the store for rows that it was not handed: at the start, and after a
  * failure. After a failure of the store it does so by itself.
  */
 export interface OutboxWriter extends CoalescingWorker {
@@ -150,7 +150,7 @@ const MAX_AGAIN_MS = 10_000;
 
 /**
  * Calls `retry` some time after a failure of the store; the pauses grow until something has worked. Nobody hears of reads that
- * a shared store fails, so nobody would nudge.
+ * a shared store fails, so nobody would schedule it.
  */
 function createAgain(retry: () => void) {
   let timer: NodeJS.Timeout | undefined;

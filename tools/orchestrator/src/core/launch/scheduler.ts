@@ -24,20 +24,20 @@ export interface SchedulerDeps {
   store: Pick<Store, 'board' | 'onEvent'>;
   log: Logger;
   maxParallel: number;
-  /** False while nothing may start. Call `nudge` when that changes. */
+  /** False while nothing may start. Call `schedule` when that changes. */
   mayStart: () => boolean;
-  /** The first one that refuses a stage names the reason. Call `nudge` when one opens. */
+  /** The first one that refuses a stage names the reason. Call `schedule` when one opens. */
   gates: readonly StartGate[];
   /** Gets what holds stages, after each pass. */
   holds: Pick<StartDelays, 'set'>;
   /** Resolves when the stage's process is up. A start that fails is recorded in its session. */
   start: (stageId: StageId) => Promise<void>;
-  /** Stages that wait for a usage limit. Call `nudge` when one is due. */
+  /** Stages that wait for a usage limit. Call `schedule` when one is due. */
   waits: {
     isDue: (stage: StageView) => boolean;
     resume: (stageId: StageId) => Promise<void>;
   };
-  /** Stages without a process that go on after a hold, or with a message that had to wait. Call `nudge` when there may be more. */
+  /** Stages without a process that go on after a hold, or with a message that had to wait. Call `schedule` when there may be more. */
   deferred: {
     list: () => Promise<readonly StageId[]>;
     resume: (stageId: StageId) => Promise<void>;

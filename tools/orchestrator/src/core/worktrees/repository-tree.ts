@@ -12,7 +12,7 @@ export interface RepositoryTree {
 }
 
 /** Scripts are shorter. */
-const MAX_FILE_LENGTH = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** Folders of commands and skills are shallow; links may form a cycle. */
 const DEEPEST = 5;
 const MAX_FILES = 2_000;
@@ -42,7 +42,7 @@ export function folderTree(root: string): RepositoryTree {
   return {
     async read(path) {
       const kind = await stat(join(root, path)).catch(nullIfMissing);
-      if (kind === null || !kind.isFile() || kind.size > MAX_FILE_LENGTH) return null;
+      if (kind === null || !kind.isFile() || kind.size > MAX_FILE_BYTES) return null;
       const text = await readFile(join(root, path), 'utf8').catch(nullIfMissing);
       return text === null ? null : comparable(text);
     },
@@ -129,7 +129,7 @@ export function headTree(git: (args: readonly string[]) => Promise<GitResult>, r
       const place = await resolve(path);
       if (place?.entry.type !== 'file') return null;
       const text = await blob(place.entry.object);
-      return text === null || text.length > MAX_FILE_LENGTH ? null : comparable(text);
+      return text === null || text.length > MAX_FILE_BYTES ? null : comparable(text);
     },
     async list(folder) {
       if ((await resolve(folder))?.entry.type !== 'folder') return null;
