@@ -1,7 +1,7 @@
 import type { Flag, Given } from '../command-line/flags.ts';
 import type { Platform } from '../platform.ts';
 
-/** One command of `callboard`: one file in this folder, and one line in `all.ts`. */
+/** One command of `callboard`: one file in this folder, and one line in `run.ts`. */
 export interface Command {
   readonly name: string;
   /** One sentence for the help text. */

@@ -272,7 +272,7 @@ export function limitGate({ limits, settings }: LimitsView, now: string): StageG
   const pause = { code: 'usage-limit', reason, until: resetsAt } as const;
   return ({ session }) => {
     if (session === null) return pause;
-    // Its own limit it has waited for, by a clock that nobody sets (`wait-clock.ts`).
+    // Its own limit it has waited for, by a clock that nobody sets (`startWaitClock`).
     const hasWaited = session.limitWait?.goesOnAt != null;
     const isOther = !hasWaited || (resetsAt !== null && resetsAt !== session.limitWait?.resetsAt);
     return state === 'reached' && isOther ? pause : null;

@@ -161,7 +161,7 @@ export function takesVariables(version: string): boolean {
 
 /**
  * Every key of git's configuration that could make one of our calls run a program, and how to switch it off if the repository
- * sets it and nobody has agreed to it. `guard.ts` (fsmonitor, hooks), `command-line.ts` (external diffs) and `run-git.ts`
+ * sets it and nobody has agreed to it. `guard.ts` (fsmonitor, hooks), `git.ts` (external diffs) and `run-git.ts`
  * (editor, askpass, redirections) restrict every call anyway.
  *
  * Left out, because none of our calls runs them: `alias.*`, `pager.*`, `core.pager`, `core.editor`, `sequence.editor`,

@@ -48,7 +48,7 @@ const LAYER = 'data-request-layer';
 const SAID_BY = 'data-request-said-by';
 const Location = createContext('');
 
-/** Holds buttons that decide something. The rules in `model/arming.ts` say when they can be pressed and when their keys work. */
+/** Holds buttons that decide something. The rules in `arming.ts` say when they can be pressed and when their keys work. */
 export function DecisionSlot(props: DecisionSlotProps) {
   const { about, layer = 'page', takesKeys = true, armsAlone = true, describedBy, isRoom, className, children } = props;
   const id = useId();
