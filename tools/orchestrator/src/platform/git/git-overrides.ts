@@ -161,8 +161,8 @@ export function takesVariables(version: string): boolean {
 
 /**
  * Every key of git's configuration that could make one of our calls run a program, and how to switch it off if the repository
- * sets it and nobody has agreed to it. `guard.ts` (fsmonitor, hooks), `git.ts` (external diffs) and `run-git.ts`
- * (editor, askpass, redirections) restrict every call anyway.
+ * sets it and nobody has agreed to it. `guard.ts` (fsmonitor, hooks) and `run-git.ts` (external diffs,
+ * editor, askpass, redirections) restrict every call anyway.
  *
  * Left out, because none of our calls runs them: `alias.*`, `pager.*`, `core.pager`, `core.editor`, `sequence.editor`,
  * `interactive.diffFilter`, `trailer.*`, `difftool.*`, `mergetool.*`, `guitool.*`, `gui.*`, `man.*`, `browser.*`, `web.*`,
