@@ -73,7 +73,6 @@ export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: 
     commandLeft(change, tx.now, decision.asked);
   await alsoStore?.(tx, request);
   await saveChange(tx, change);
-  // The row itself goes to the writer by `tx.outbox.insert`; this is for a writer that was not there to be given it.
   tx.afterCommit(() => outboxSignal.ring(stageId));
   return decision;
 }
