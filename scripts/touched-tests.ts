@@ -107,16 +107,15 @@ export function touchedTests(): string[] | 'all' {
     return 'all'; // a shallow clone
   }
   const changed = lines(git('diff', '--name-only', '--no-renames', proven));
-  const [all, usual] = [listed(ALL_VARIANTS), new Set(listed(MAIN_SCENES))];
+  const [all, usual] = [listed({}), new Set(listed(MAIN_SCENES))];
   const touched = touchedBy(changed, all);
   if (touched === 'all') return 'all';
-  const hasVariants = (file: string) => closure(file, named).has('test-support/variants.ts');
-  const apart = touched.filter((file) => !usual.has(file) || hasVariants(file));
+  const apart = touched.filter((file) => !usual.has(file));
   // Vitest takes a path for the end of others: `board.e2e.test.ts` for that of `keyboard.e2e.test.ts` too.
   return apart.length === 0
     ? []
     : listed(
-        ALL_VARIANTS,
+        {},
         apart.map((file) => join(root, file)),
       );
 }

@@ -243,8 +243,8 @@ const NOT_SIMPLE = new Set(
   ).split(' '),
 );
 const COMMAND_WORD = /^[A-Za-z0-9_./@+-]+$/;
-/** They would mean something else in a rule, or be read as its end. */
-const MEANS_MORE = /[*()\\]|:$/;
+/** They would mean something else in a rule, be read as its end, or break its line, also where they are quoted. */
+const MEANS_MORE = /[*()\\\r\n]|:$/;
 const MAX_PART_LENGTH = 300;
 
 /** Whether a simple command can be a rule of its own: exactly this text. */

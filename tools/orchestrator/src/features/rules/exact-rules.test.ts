@@ -39,6 +39,7 @@ it.each([
   ],
   ...['npm test;', '&& npm test', '', 'npm test "', "npm test 'a", 'cd x && npm test', 'npm test {a,b}', '! npm test'],
   ...['npm test <(id)', 'npm\u00a0test', 'npm test \u202e', 'echo a\tb', '-x', `npm ${'a'.repeat(300)}`, 'npm test\r'],
+  ...["npm 'a\nb'", 'git commit -m "a\nb"', "npm 'a\rb'"], // a rule is one line
 ])('offers no rule for %j', (command) => {
   // Surrounding white space is no part of a command.
   expect(exactRules(bash(command.replace(/^npm test\r$/, 'npm\rtest')))).toBeNull();
