@@ -14,6 +14,7 @@ const Operation = z.looseObject({
   operationId: z.string(),
   tags: z.array(z.string()),
   summary: z.string().min(5),
+  parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })).optional(),
   requestBody: z.looseObject({ content: z.record(z.string(), Media) }).optional(),
   responses: z.record(
     z.string(),
@@ -94,6 +95,13 @@ it('answers no route of the API without a login, except health and the login its
     const url = path.replaceAll(/\{\w+\}/g, 'x');
     const { statusCode } = await harness.app.inject({ method: method as 'GET', url }); // the framework prints it in this form
     expect([route, statusCode]).toEqual([route, 401]);
+  }
+});
+
+it('asks for no field of a path in the query as well', () => {
+  for (const [route, { parameters = [] }] of operations()) {
+    const names = parameters.map(({ name }) => name);
+    expect([route, names]).toEqual([route, [...new Set(names)]]);
   }
 });
 

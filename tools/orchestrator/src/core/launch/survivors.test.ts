@@ -38,6 +38,18 @@ it('tries again until the processes of each launch are gone, and then no more', 
   expect(tried.toSorted()).toEqual([quick, slow, slow, slow, slow].toSorted());
 });
 
+it('says that they are gone again if that could not be stored', async () => {
+  let said = 0;
+  const onGone = async () => {
+    said += 1;
+    if (said === 1) throw new Error('disk full');
+  };
+  const survivors = createSurvivors({ log: silent, graceMs: 1, pauses: PAUSES, end: async () => true, onGone });
+  onTestFinished(survivors.stop);
+  survivors.add([newLaunchId()]);
+  await until('it is said again', () => said === 2);
+});
+
 it('tries no more after it was stopped', async () => {
   const { survivors, tried, gone } = attempted(() => Number.POSITIVE_INFINITY);
   survivors.add([newLaunchId()]);

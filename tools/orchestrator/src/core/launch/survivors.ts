@@ -37,9 +37,9 @@ export function createSurvivors({ log, graceMs, onGone, end = endMarked, pauses 
       for (const launchId of left) {
         if (isStopped) return;
         if (!(await end([launchId], graceMs))) continue;
+        await onGone(launchId); // if that is not stored, the next pass finds nothing left, and tries again
         left.delete(launchId);
         log.info({ launchId }, 'surviving processes have ended');
-        await onGone(launchId);
       }
     } finally {
       if (!isStopped) again.attempted(new Set(left));

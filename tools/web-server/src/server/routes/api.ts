@@ -54,11 +54,13 @@ const params = z.object({ stageId: StageId });
 
 /** `GET /api/sessions/:stageId/pending`: the pending requests of one stage. */
 function pendingRoute(ask: Ask): RouteOptions {
-  const all = relayRoute('get_pending', ask);
+  const { schema, ...all } = relayRoute('get_pending', ask);
+  const { querystring: _, ...others } = schema ?? {};
+  const own = { operationId: 'get_pending_of_stage', summary: 'List pending requests of a stage', tags: ['requests'] };
   return {
     ...all,
     url: '/api/sessions/:stageId/pending',
-    schema: { ...all.schema, operationId: 'get_pending_of_stage', summary: 'List pending requests of a stage', params },
+    schema: { ...others, ...own, params },
     // The schema of the route has checked it.
     handler: (request) => ask(request, 'get_pending', request.params as z.infer<typeof params>),
   };
