@@ -17,7 +17,7 @@ import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 
 /** Passes a response on once it holds so many bytes, its head included, or is complete. */
-async function delayAnswer(port: number, target: number, bytes: number): Promise<void> {
+async function bufferingProxy(port: number, target: number, bytes: number): Promise<void> {
   const proxy = createHttpServer((incoming, outgoing) => {
     const { method, url, headers } = incoming;
     const onward = request({ host: '127.0.0.1', port: target, method, path: url, headers, agent: false });
@@ -157,7 +157,7 @@ async function showsRequestsAllTheSame({ page, ask }: Awaited<ReturnType<typeof 
 }
 
 it('shows a request behind a proxy that holds 16 KB back, and says that it does', async () => {
-  await showsRequestsAllTheSame(await openThrough((port, target) => delayAnswer(port, target, 16 * 1024)));
+  await showsRequestsAllTheSame(await openThrough((port, target) => bufferingProxy(port, target, 16 * 1024)));
 });
 
 it.runIf(ALL && isInstalled('nginx'))(
