@@ -117,8 +117,12 @@ describe.skipIf(postgresLack !== '')(
       const stored = "select string_agg(state, ' ') from outbox where wire_id in";
       const ids = [first, second, third, fourth].map(({ requestId }) => `'${requestId}'`).join(', ');
       const database = basename(new URL(databaseUrl).pathname);
+      // A confirmation waits for no standby, so the one that follows shows it a moment later.
       for (const { address } of [db2, db3])
-        expect(await runSql(address, `${stored} (${ids})`, database)).toBe('confirmed confirmed confirmed confirmed');
+        await until(`all four are confirmed on port ${address.port}`, async () => {
+          const states = await runSql(address, `${stored} (${ids})`, database);
+          return states === 'confirmed confirmed confirmed confirmed';
+        });
     });
   },
 );
