@@ -51,12 +51,12 @@ const SCENES = {
       'rules',
     ],
     ...['sandbox', 'sessions', 'stages', 'terminal', 'trust', 'usage-limits', 'worktree-setup'],
-  ].map((name) => `test/integration/${name}.integration.test.ts`),
+  ].map((name) => `orchestrator/test/integration/${name}.integration.test.ts`),
   e2e: ['login', 'main-job', 'package', 'terminal'].map((name) => `${name}.e2e.test.ts`),
   pages: ['accessibility', 'arming', 'interaction', 'phone'].map((name) => `${name}.e2e.test.ts`),
 };
 /** The store on PostgreSQL, which few installations have; `npm test` tests the one in a file. */
-const POSTGRES = ['src/store/postgres/**'];
+const POSTGRES = ['src/!(copy-tables|new-epoch).test.ts'];
 /** Chaos, whose strikes are random, belongs to them too. */
 const DURABILITY = [...SCENES.durability, ...['chaos', 'cluster-chaos'].map((name) => `e2e/${name}.e2e.test.ts`)];
 /** What `npm test` runs apart from the rest, in all variants. */
@@ -79,7 +79,17 @@ function inPages(name: string): string {
 /** What takes longest goes first, so that nothing long runs alone at the end: these files, then the projects in this order. */
 const MAX_LENGTH = /\/(arming-random|package|interaction|accessibility|new-kind|handshake\.integration|killed-merge)\./;
 const PROJECTS = [
-  ...['durability', 'e2e', 'pages', 'integration', 'orchestrator', 'web-server', 'cli', 'scripted-model'],
+  ...[
+    'durability',
+    'e2e',
+    'pages',
+    'integration',
+    'orchestrator',
+    'store-postgres',
+    'web-server',
+    'cli',
+    'scripted-model',
+  ],
   ...['drawn', 'routes', 'docs', 'contract', 'runtime'],
 ];
 
@@ -119,6 +129,16 @@ export default defineConfig({
           isolate: false,
           ...patience,
           ...withPostgres,
+          exclude: [...excluded, 'test/integration/**'],
+        },
+      },
+      {
+        test: {
+          name: 'store-postgres',
+          root: 'tools/store-postgres',
+          isolate: false,
+          ...patience,
+          ...withPostgres,
           exclude: [...excluded, 'test/integration/**', ...(ONLY_MAIN ? POSTGRES : [])],
         },
       },
@@ -150,12 +170,12 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          root: 'tools/orchestrator',
+          root: 'tools',
           isolate: false,
           ...patience,
           ...withPostgres,
           retry: 1,
-          include: ONLY_MAIN ? SCENES.integration : ['test/integration/**/*.test.ts'],
+          include: ONLY_MAIN ? SCENES.integration : ['{orchestrator,store-postgres}/test/integration/**/*.test.ts'],
           exclude: notDurability,
         },
       },

@@ -4,7 +4,7 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabaseOn, postgresLack, startPostgres } from '../test-support/postgres.ts';
 import { until } from '../test-support/until.ts';
-import { createConnect } from '../tools/orchestrator/src/store/postgres/pg-link.ts';
+import { createConnect } from '../tools/store-postgres/src/pg-link.ts';
 import { canMakeNamespaces, makeNamespace } from './chaos/namespaces.ts';
 
 const lack = postgresLack || (canMakeNamespaces() ? '' : 'needs root and network namespaces');

@@ -15,11 +15,11 @@ const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>,
   [
     'orchestrator',
     {
-      main: 'src/main.ts',
+      main: '../cli/src/orchestrator.ts',
       embed: 'src/embed.ts',
       spawner: 'src/platform/spawner-main.ts',
       'search-worker': 'src/store/sqlite/search-worker.ts',
-      'shared-search-worker': 'src/store/postgres/shared-search-worker.ts',
+      'shared-search-worker': '../store-postgres/src/shared-search-worker.ts',
     },
     'dist',
   ],

@@ -4,10 +4,10 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { it, onTestFinished } from 'vitest';
 import { createDatabaseOn, type PostgresServer, postgresLack, startPostgres } from '../../test-support/postgres.ts';
 import { nodePlatform } from '../../tools/orchestrator/src/platform/runtime.ts';
-import { createConnect, type PgLink } from '../../tools/orchestrator/src/store/postgres/pg-link.ts';
-import { openPostgresStore } from '../../tools/orchestrator/src/store/postgres/postgres-store.ts';
 import type { Store } from '../../tools/orchestrator/src/store/store.ts';
 import { openTestStore, silent } from '../../tools/orchestrator/test/support/test-store.ts';
+import { createConnect, type PgLink } from '../../tools/store-postgres/src/pg-link.ts';
+import { openPostgresStore } from '../../tools/store-postgres/src/postgres-store.ts';
 import { percentile } from './measure.ts';
 import { type Figure, report } from './results.ts';
 

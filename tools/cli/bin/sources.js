@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const TOOLS = ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', 'web-server'];
+const TOOLS = ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', 'store-postgres', 'web-server'];
 const PLACES = ['package-lock.json', 'scripts/bundles.ts'].concat(
   TOOLS.map((tool) => `tools/${tool}/src`),
   TOOLS.map((tool) => `tools/${tool}/package.json`),

@@ -4,10 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '@callboard/runtime/errors';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { OperationalError } from './lib/errors.ts';
-import { dataDirLayout, identityOf } from './platform/data-dir.ts';
+import { dataDirLayout } from './platform/data-dir.ts';
 import { pathExists } from './platform/files.ts';
-import { nodePlatform } from './platform/runtime.ts';
-import { copyToFile } from './store/copy/copy-to-file.ts';
 import { newEpoch } from './store/sqlite/node-sqlite.ts';
 import { storageErrorOf } from './store/storage-error.ts';
 import { readStoreLocation, requireStoreHere } from './store/store-location.ts';
@@ -22,21 +20,21 @@ export interface BackupProof {
 /**
  * Copies the store into `target`, even while Callboard runs: a consistent snapshot, which is checked afterwards. Only the
  * owner can read the file. Worktrees belong to git and are not in it. A shared store is copied as the store of this machine alone.
- * @param databaseUrl of the shared store; null without one
+ * @param copyShared copies the shared store into a file; null without one
  * @throws OperationalError `no_data`, `backup_exists`, `backup_failed`, `store_elsewhere`, `storage_failed`
  */
 export async function backupStore(
   dataDir: string,
   target: string,
-  databaseUrl: string | null = null,
+  copyShared: ((target: string) => Promise<void>) | null = null,
 ): Promise<BackupProof> {
   const { database } = dataDirLayout(dataDir);
-  if (!(await pathExists(databaseUrl === null ? database : dataDir)))
+  if (!(await pathExists(copyShared === null ? database : dataDir)))
     throw new OperationalError('no_data', `${dataDir} has no Callboard data to back up.`);
-  await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
+  await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: copyShared !== null });
   if (await pathExists(target))
     throw new OperationalError('backup_exists', `${target} already exists. Choose another name.`);
-  if (databaseUrl !== null) return backupShared(dataDir, target, databaseUrl);
+  if (copyShared !== null) return backupShared(target, copyShared);
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   try {
     const source = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
@@ -53,19 +51,10 @@ export async function backupStore(
   }
 }
 
-async function backupShared(dataDir: string, target: string, databaseUrl: string): Promise<BackupProof> {
+async function backupShared(target: string, copy: (target: string) => Promise<void>): Promise<BackupProof> {
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   try {
-    // Loaded here because no store in a file needs it.
-    const { openForCopy } = await import('./store/postgres/open-for-copy.ts');
-    const { id } = await identityOf(dataDir, nodePlatform);
-    const historyFile = dataDirLayout(dataDir).databaseTimelines;
-    const postgres = await openForCopy(databaseUrl, { id, historyFile });
-    try {
-      await postgres.inSnapshot((source) => copyToFile(source, target, () => undefined));
-    } finally {
-      await postgres.close();
-    }
+    await copy(target);
     return proveBackup(target);
   } catch (error) {
     const text = storageErrorOf(error)?.text ?? `${messageOf(error)}.`;

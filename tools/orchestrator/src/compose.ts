@@ -15,7 +15,7 @@ import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { homeOf, type StartContext, TIME_LIMITS, type TimeLimits } from './compose/context.ts';
 import { createServices } from './compose/create-services.ts';
 import { joinMachines, type Membership, type Stores } from './compose/join-machines.ts';
-import { openStorage, type Storage } from './compose/open-storage.ts';
+import { type LoadSharedStores, openStorage, type Storage } from './compose/open-storage.ts';
 import { recoverOrphanedWorktrees, saveOrphanedWork } from './compose/orphaned-worktrees.ts';
 import { boardNotices, type NoticeSources, reactToChanges, startAutomation } from './compose/react-to-changes.ts';
 import { openRepositories, type Repositories, runSessions } from './compose/run-sessions.ts';
@@ -87,6 +87,8 @@ export interface ComposeOptions {
   /** Called, with the reason, when this process has to start again: its machine was declared lost, or its shared store lost commits in a crash. */
   onLost?: (reason: string) => void;
   limits?: Partial<TimeLimits>;
+  /** Called if the configuration has the address of a database. */
+  loadSharedStores?: LoadSharedStores;
 }
 
 export interface Orchestrator {
@@ -207,16 +209,22 @@ function requireOwnUser({ agentUser }: OrchestratorConfig): void {
 }
 
 /** Opens the storage, whose transactions the metrics time from here on. Throws as `openStorage`. */
-async function openMeasured(context: StartContext, { onLost }: ComposeOptions) {
+async function openMeasured(context: StartContext, { onLost, loadSharedStores = noSharedStores }: ComposeOptions) {
   const { platform, life } = context;
   const { read: loopDelay, stop } = watchLoopDelay();
   life.onStop('loop delay', stop);
   const metrics = createMetrics({ platform, loopDelay, version: VERSION });
-  const opened = await openStorage(context, () => onLost?.('the shared store has lost commits in a crash'));
+  const opened = await openStorage(context, {
+    loadSharedStores,
+    onCommitsLost: () => onLost?.('the shared store has lost commits in a crash'),
+  });
   const storage = { ...opened, store: metrics.timed(opened.store) };
   life.onStop('metrics', metrics.watch(storage.store));
   return { storage, metrics, loopDelay };
 }
+
+const noSharedStores = () =>
+  Promise.reject(new OperationalError('storage_failed', 'This program of Callboard cannot use a PostgreSQL database.'));
 
 /** Claude Code and its sandbox, as installed on this machine. */
 function watchPrograms({ config, log, platform, limits, life }: StartContext, { env, claudeEnv }: Repositories) {

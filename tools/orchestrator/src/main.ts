@@ -1,11 +1,9 @@
-/** The entry point of the orchestrator's process. */
-
 import { logLevel } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import { runSupervised } from '@callboard/runtime/supervised-server';
+import { type NotifySupervisor, runSupervised } from '@callboard/runtime/supervised-server';
 import { OrchestratorConfig, type StartFailure, type ToServer } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
-import { type Orchestrator, startOrchestrator } from './compose.ts';
+import { type ComposeOptions, type Orchestrator, startOrchestrator } from './compose.ts';
 import { AppError } from './lib/errors.ts';
 
 /** Failures that a retry cannot fix. */
@@ -24,18 +22,24 @@ const FATAL = new Set([
 
 const log = pino({ name: 'orchestrator', level: logLevel(process.env) }, pino.destination({ fd: 2, sync: true }));
 
-const notify = runSupervised<OrchestratorConfig, Orchestrator>({
-  name: 'orchestrator',
-  Config: OrchestratorConfig,
-  start: (config) => {
-    const onCodeUsed = (codeSha256: string) => void notify({ type: 'login-used', codeSha256 });
-    const onUpdate = (text: string) => void notify({ type: 'notice', text });
-    return startOrchestrator(config, { log, env: process.env, onCodeUsed, onUpdate, onLost });
-  },
-  explainFailure,
-  onMessage,
-  log,
-});
+/** Runs the orchestrator as the supervisor's child. @param addOns what it may load */
+export function runOrchestrator(addOns: Pick<ComposeOptions, 'loadSharedStores'>): void {
+  const notify = runSupervised<OrchestratorConfig, Orchestrator>({
+    name: 'orchestrator',
+    Config: OrchestratorConfig,
+    start: (config) => {
+      const onCodeUsed = (codeSha256: string) => void notify({ type: 'login-used', codeSha256 });
+      const onUpdate = (text: string) => void notify({ type: 'notice', text });
+      return startOrchestrator(config, { ...addOns, log, env: process.env, onCodeUsed, onUpdate, onLost });
+    },
+    explainFailure,
+    onMessage(message, orchestrator) {
+      if (message.type === 'create-login' && orchestrator !== undefined)
+        void createLogin(message, orchestrator, notify);
+    },
+    log,
+  });
+}
 
 /** The supervisor starts it again: then it settles what became of its stages, and reads on in the spools from where the store is. */
 function onLost(reason: string): void {
@@ -49,13 +53,10 @@ function explainFailure(error: unknown): StartFailure | null {
   return { code, message, fatal: FATAL.has(code) };
 }
 
-function onMessage(message: ToServer, orchestrator: Promise<Orchestrator> | undefined): void {
-  if (message.type === 'create-login' && orchestrator !== undefined) void createLogin(message, orchestrator);
-}
-
 async function createLogin(
   { id, terminal, heldFile }: Extract<ToServer, { type: 'create-login' }>,
   orchestrator: Promise<Orchestrator>,
+  notify: NotifySupervisor,
 ): Promise<void> {
   try {
     const { createLoginCode, createTerminalLogin, requireCaller } = await orchestrator;

@@ -3,8 +3,8 @@ import { cyclesOf, type Import, type SourceFile, sourcesBelow } from './support/
 
 /** Which way imports may go, in one place. Whoever changes a line here changes the architecture. */
 
-const files = ['runtime', 'contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].flatMap((name) =>
-  sourcesBelow(name),
+const files = ['runtime', 'contract', 'orchestrator', 'store-postgres', 'web-server', 'cli', 'scripted-model'].flatMap(
+  (name) => sourcesBelow(name),
 );
 const production = files.filter((file) => !file.isTest);
 const below = (folder: string) => production.filter((file) => file.path.startsWith(`${folder}/`));
@@ -18,9 +18,10 @@ describe('packages', () => {
     contract: /^@callboard\/runtime\/waits$/,
     'scripted-model': /^@callboard\/runtime\/waits$/,
     orchestrator: /^@callboard\/(contract|runtime\/[a-z-]+)$/,
+    'store-postgres': /^@callboard\/(contract|runtime\/[a-z-]+|orchestrator\/(store|search|storage-error))$/,
     'web-server/src/server': /^@callboard\/(contract(\/client)?|runtime\/[a-z-]+)$/,
     'web-server/src/client': /^@callboard\/(contract(\/client)?|runtime\/waits)$/,
-    cli: /^@callboard\/(contract(\/client)?|runtime\/[a-z-]+|orchestrator\/[a-z-]+)$/,
+    cli: /^@callboard\/(contract(\/client)?|runtime\/[a-z-]+|orchestrator\/[a-z-]+|store-postgres(\/[a-z-]+)?)$/,
   };
   /** The doctor tries the promises out on the real CLI, for which it needs the scripted model as the tests do. */
   const ALSO_MAY: Record<string, RegExp> = {
@@ -90,7 +91,7 @@ describe('the orchestrator', () => {
     if (first === 'features') return path.split('/').length > 2 ? `${first}/${second}` : first;
     if (first === 'core') return `${first}/${second}`;
     if (first === 'platform') return second === 'git' ? 'platform/git' : first;
-    if (first === 'store') return /^(sql|sqlite|postgres|copy)$/.test(second) ? `store/${second}` : first;
+    if (first === 'store') return /^(sql|sqlite)$/.test(second) ? `store/${second}` : first;
     return first;
   };
   const typesOf = (folders: readonly string[]) => folders.map((folder) => `type ${folder}`);
@@ -106,7 +107,7 @@ describe('the orchestrator', () => {
     'shell',
   ];
   const ofCore = [...core, 'worktrees'].map((name) => `core/${name}`);
-  const drivers = ['store/sql', 'store/sqlite', 'store/postgres', 'store/copy'];
+  const drivers = ['store/sql', 'store/sqlite'];
   const feature = [...ofCore, 'lib', 'platform', 'platform/git', 'store'];
   /** Types of another feature that a feature still needs. None may be added. */
   const LEFT: Record<string, readonly string[]> = {
@@ -164,7 +165,7 @@ describe('the orchestrator', () => {
     doctor: ['core/claude', 'core/shell', 'lib', 'platform', 'platform/git', 'store', ...drivers],
     'version.ts': [],
     'backup.ts': ['lib', 'platform', 'store', ...drivers],
-    'migrate-store.ts': ['lib', 'platform', 'store', ...drivers],
+    'add-ons': ['lib', 'platform', 'store', ...drivers],
     'end-all-sessions.ts': ['core/claude', 'core/shell', 'lib', 'platform', 'store', 'store/sqlite'],
     compose: [
       ...[...feature, ...drivers, ...features.map((name) => `features/${name}`)],
@@ -180,9 +181,10 @@ describe('the orchestrator', () => {
 
   it('keeps each library that does one thing in the one place that does it', () => {
     const HOMES: Record<string, RegExp> = {
-      kysely: /^orchestrator\/src\/store\/(sql|sqlite|postgres)\//,
-      pg: /^orchestrator\/src\/store\/postgres\//,
-      'node:sqlite': /^orchestrator\/src\/(store\/(sqlite\/(node-sqlite|search-files)|copy\/sqlite-copy)|backup)\.ts$/,
+      kysely: /^(orchestrator\/src\/store\/(sql|sqlite)|store-postgres\/src)\//,
+      pg: /^store-postgres\/src\//,
+      'node:sqlite':
+        /^(orchestrator\/src\/(store\/sqlite\/(node-sqlite|search-files)|backup)|store-postgres\/src\/sqlite-copy)\.ts$/,
       'prom-client': /^orchestrator\/src\/features\/metrics\//,
       'web-push': /^orchestrator\/src\/features\/push\//,
       ws: /^orchestrator\/src\/gateway\//,
@@ -191,7 +193,7 @@ describe('the orchestrator', () => {
       'node:child_process': /^orchestrator\/src\/(doctor|platform)\//,
       execa: /^orchestrator\/src\/platform\/bubblewrap\.ts$/,
     };
-    const imports = importsOf(below('orchestrator/src'));
+    const imports = importsOf([...below('orchestrator/src'), ...below('store-postgres/src')]);
     expect(imports.filter(({ from, to }) => HOMES[to]?.test(from) === false).map(reported)).toEqual([]);
   });
 
@@ -204,21 +206,15 @@ describe('the orchestrator', () => {
 
   it('knows the store by its port alone, but for those that open the database', () => {
     const outside = importsOf(below('orchestrator/src')).filter(
-      ({ from, to }) =>
-        /\/src\/store\/(sql|sqlite|postgres)\//.test(to) && !/\/src\/store\/(sql|sqlite|postgres|copy)\//.test(from),
+      ({ from, to }) => /\/src\/store\/(sql|sqlite)\//.test(to) && !/\/src\/(store\/(sql|sqlite)|add-ons)\//.test(from),
     );
     const file = (path: string) => path.slice('orchestrator/src/'.length);
     const opening = new Set(outside.map(({ from, to }) => `${file(from)} imports ${file(to)}`));
     expect([...opening].toSorted()).toEqual([
-      'backup.ts imports store/postgres/open-for-copy.ts',
       'backup.ts imports store/sqlite/node-sqlite.ts',
-      'compose/open-storage.ts imports store/postgres/postgres-store.ts',
       'compose/open-storage.ts imports store/sqlite/sqlite-store.ts',
-      'doctor/inspect.ts imports store/postgres/migrate.ts',
-      'doctor/inspect.ts imports store/postgres/pg-link.ts',
       'doctor/inspect.ts imports store/sqlite/node-sqlite.ts',
       'end-all-sessions.ts imports store/sqlite/sqlite-store.ts',
-      'migrate-store.ts imports store/postgres/open-for-copy.ts',
     ]);
   });
 });

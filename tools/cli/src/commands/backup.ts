@@ -8,7 +8,7 @@ import { dataDir, dataDirFlag, dataDirSuffix, parseGiven, path } from '../comman
 import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/start-options.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Platform } from '../platform.ts';
-import { findSharedStore } from '../shared-store.ts';
+import { findSharedStore, type SharedStore } from '../shared-store.ts';
 import { findSupervisor } from '../supervisor/control-socket.ts';
 import type { Command } from './command.ts';
 
@@ -38,7 +38,7 @@ export const backup: Command = {
       file ?? join(folder, 'backup', `callboard-${platform.now().toISOString().replaceAll(':', '-')}.sqlite`);
     const { backupStore } = await import('@callboard/orchestrator/backup'); // loaded here because no other command needs it
     try {
-      const proof = await backupStore(folder, target, shared?.url ?? null);
+      const proof = await backupStore(folder, target, shared && ((file) => copyShared(folder, shared, file)));
       platform.out(`Backed up to ${target}: ${describeContents(proof)}.`);
     } catch (error) {
       throw explainBackupError(error, folder, platform.home);
@@ -48,6 +48,11 @@ export const backup: Command = {
     return 0;
   },
 };
+
+async function copyShared(dataDir: string, { url }: SharedStore, file: string): Promise<void> {
+  const { copyStore } = await import('@callboard/store-postgres/commands');
+  await copyStore({ dataDir, databaseUrl: url }, file);
+}
 
 /** Says what a backup holds: `3 stages, 1 decision`. */
 function describeContents({ stages, decisions }: { stages: number; decisions: number }): string {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { freePort } from '../../../../test-support/free-port.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { bringUpToDate } from '../../../orchestrator/src/store/copy/copy-to-file.ts';
+import { bringUpToDate } from '../../../store-postgres/src/copy-to-file.ts';
 import { runHere } from '../../test/run-here.ts';
 import { acquireSupervisorLock } from '../supervisor/control-socket.ts';
 

@@ -57,7 +57,7 @@ interface Move {
 }
 
 async function move({ folder, shared, to }: Move, platform: Platform): Promise<void> {
-  const { migrateStore: moveStore } = await import('@callboard/orchestrator/migrate-store'); // no other command needs it
+  const { migrateStore: moveStore } = await import('@callboard/store-postgres/commands'); // no other command needs it
   const progress = createProgress(platform);
   try {
     progress.say('copying the store');

@@ -32,7 +32,7 @@ import { explainFolderError } from '../data-folder.ts';
 import { UsageError } from '../errors.ts';
 import type { Platform } from '../platform.ts';
 import { runProgram } from '../run-program.ts';
-import { findSharedStore } from '../shared-store.ts';
+import { findSharedStore, type SharedStore } from '../shared-store.ts';
 import { askForProblems, findSupervisor } from '../supervisor/control-socket.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 
@@ -493,6 +493,11 @@ export function checkAgentUser(user: string | null): Finding {
 
 const ADVICE = 'Fix that, or start with the URL that belongs to this data directory, or without any';
 
+async function askServer(dataDir: string, { url }: SharedStore): Promise<string> {
+  const commands = await import('@callboard/store-postgres/commands');
+  return commands.askServer({ dataDir, databaseUrl: url });
+}
+
 /** Checks that the store is where a start looks for it, and that a shared one answers. Shows no secret. */
 export async function checkStore(
   given: Pick<SharedStoreOptions, 'url' | 'isPiped'>,
@@ -501,7 +506,7 @@ export async function checkStore(
 ): Promise<Finding> {
   try {
     const shared = await findSharedStore(given, dataDir, platform);
-    const { storageError, server } = await inspectStore(dataDir, shared?.url ?? null);
+    const { storageError, server } = await inspectStore(dataDir, shared && (() => askServer(dataDir, shared)));
     if (shared === null)
       return storageError === null ? ok('a file in the data directory') : problem(storageError, ADVICE);
     return storageError === null

@@ -25,7 +25,7 @@ import type { LaunchRecord } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import type { StartContext } from './context.ts';
-import { cutOffDeps, type SharedStore } from './open-storage.ts';
+import { cutOffDeps, type Storage } from './open-storage.ts';
 
 /** What this machine reports of its work, once there is any. */
 export type Workload = Pick<MachineReport, 'claudeVersion' | 'sessions' | 'freeSlots'>;
@@ -66,7 +66,7 @@ const NOTHING_YET: Workload = { claudeVersion: null, sessions: 0, freeSlots: 0 }
  */
 export async function joinMachines(
   context: StartContext,
-  { store, shared }: { store: Store; shared: SharedStore | null },
+  { store, shared }: Pick<Storage, 'store' | 'shared'>,
   onLost: () => void,
 ): Promise<Stores> {
   if (shared === null) return { all: store, own: store, membership: null };

@@ -1,4 +1,3 @@
-import type { MachineId } from '@callboard/contract';
 import { type DatabaseAddress, nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { AlreadyLocked, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
@@ -9,17 +8,15 @@ import { OperationalError } from '../lib/errors.ts';
 import { createDataDir, dataDirLayout } from '../platform/data-dir.ts';
 import type { Platform } from '../platform/runtime.ts';
 import type { SearchIndex } from '../store/search/search-text.ts';
+import type { SharedStore, SharedStores } from '../store/shared-store.ts';
 import { openSqliteSearchIndex, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { storageErrorOf } from '../store/storage-error.ts';
 import type { Store } from '../store/store.ts';
 import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
 import type { StartContext } from './context.ts';
 
-/** A store that other machines use as well. */
-export interface SharedStore {
-  /** Has the store refuse everything that is written under another epoch. */
-  fenceWith(fence: { machineId: MachineId; epoch: number }): void;
-}
+/** Loads the add-on for shared stores, which a store in a file does not need. */
+export type LoadSharedStores = () => Promise<SharedStores>;
 
 export interface Storage {
   lock: ProcessLock;
@@ -27,18 +24,21 @@ export interface Storage {
   store: Store;
   searchIndex: SearchIndex;
   /** Null: this machine has the store to itself. */
-  shared: SharedStore | null;
+  shared: Pick<SharedStore, 'fenceWith'> | null;
   /** Set `end` when the spawner runs: it must end after the store, and before the lock is released. */
   spawner: { end: () => Promise<void> };
 }
 
 /**
  * Locks the data directory, watches its disk, and opens the store.
- * @param onCommitsLost as in `PostgresStoreOptions`
+ * @param onCommitsLost as in `SharedStoreOptions`
  * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `store_elsewhere`, `storage_failed`, `database_newer`,
  *   `database_damaged`
  */
-export async function openStorage(context: StartContext, onCommitsLost: () => void): Promise<Storage> {
+export async function openStorage(
+  context: StartContext,
+  { loadSharedStores, onCommitsLost }: { loadSharedStores: LoadSharedStores; onCommitsLost: () => void },
+): Promise<Storage> {
   const { config, log, platform, limits, life } = context;
   const { dataDir } = config;
   const lock = await lockDataDir(dataDir, config.port, platform);
@@ -53,7 +53,11 @@ export async function openStorage(context: StartContext, onCommitsLost: () => vo
   const opened =
     databaseUrl === null
       ? await openOwn(context, disk)
-      : await openShared(context, { disk, onCommitsLost }, parseDatabaseUrl(databaseUrl));
+      : await openShared(
+          context,
+          { disk, onCommitsLost, ...(await loadSharedStores()) },
+          parseDatabaseUrl(databaseUrl),
+        );
   return { lock, disk, spawner, ...opened };
 }
 
@@ -78,17 +82,16 @@ async function openOwn({ config, log, platform, limits, life }: StartContext, di
   return { store, searchIndex, shared: null };
 }
 
-/** A store that machines share. What speaks to PostgreSQL is loaded for it alone. */
+/** A store that machines share. */
 async function openShared(
   context: StartContext,
-  { disk, onCommitsLost }: { disk: DiskWatch; onCommitsLost: () => void },
+  { disk, onCommitsLost, openStore, openSearchIndex }: { disk: DiskWatch; onCommitsLost: () => void } & SharedStores,
   address: DatabaseAddress,
 ): Promise<Opened> {
-  const { openPostgresStore } = await import('../store/postgres/postgres-store.ts');
   const { config, log, platform, limits, life } = context;
   const { diskPauseReason } = disk;
   const { databaseTimelines: historyFile, storeLocation } = dataDirLayout(config.dataDir);
-  const store = await openPostgresStore({
+  const store = await openStore({
     address,
     historyFile,
     platform,
@@ -103,8 +106,7 @@ async function openShared(
   });
   life.onStop('store', store.close);
   await noteSharedStore(storeLocation, nameOfDatabase(address), platform.now());
-  const { openPostgresSearchIndex } = await import('../store/postgres/postgres-store.ts');
-  const searchIndex = openPostgresSearchIndex({
+  const searchIndex = openSearchIndex({
     address,
     historyFile,
     store,

@@ -2,7 +2,6 @@ import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { SandboxSupport } from '@callboard/contract';
-import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
@@ -88,8 +87,6 @@ export async function inspectSandbox(
   }
 }
 
-const Version = z.object({ server_version: z.string() });
-
 /** What a start would find where it looks for the store. */
 export interface InspectedStore {
   /** Why it would be refused, in words that hold no secret; null if it would not. */
@@ -98,32 +95,22 @@ export interface InspectedStore {
   server: string | null;
 }
 
-/** Looks for the store of a data directory. Writes nothing. @param databaseUrl of the shared store; null without one */
-export async function inspectStore(dataDir: string, databaseUrl: string | null): Promise<InspectedStore> {
+/**
+ * Looks for the store of a data directory. Writes nothing.
+ * @param askServer asks the server of the shared store for its version; null without one
+ */
+export async function inspectStore(
+  dataDir: string,
+  askServer: (() => Promise<string>) | null,
+): Promise<InspectedStore> {
   try {
-    await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: databaseUrl !== null });
-    if (databaseUrl !== null) return { storageError: null, server: await askServer(databaseUrl, dataDir) };
+    await requireStoreHere(dataDirLayout(dataDir), { dataDir, isShared: askServer !== null });
+    if (askServer !== null) return { storageError: null, server: await askServer() };
     return { storageError: newerThanThis(await versionInFile(dataDirLayout(dataDir).database)), server: null };
   } catch (error) {
     const storageError = error instanceof OperationalError ? error.message : storageErrorOf(error)?.text;
     if (storageError === undefined) throw error;
     return { storageError, server: null };
-  }
-}
-
-async function askServer(databaseUrl: string, dataDir: string): Promise<string> {
-  const { createConnect } = await import('../store/postgres/pg-link.ts'); // loaded for a shared store alone
-  const { requireKnownVersion, versionOf } = await import('../store/postgres/migrate.ts');
-  const { createServerHistory } = await import('../store/postgres/pg-link.ts');
-  const history = createServerHistory({ path: dataDirLayout(dataDir).databaseTimelines, writer: null });
-  const link = await createConnect(parseDatabaseUrl(databaseUrl), history)();
-  try {
-    const version = await versionOf(link);
-    if (version !== null) requireKnownVersion({ version });
-    const { rows } = await link.query({ text: 'show server_version' });
-    return Version.parse(rows[0]).server_version;
-  } finally {
-    await link.end();
   }
 }
 

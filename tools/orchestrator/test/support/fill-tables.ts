@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { openSqliteCopy, type Row, type TableShape, type Value } from '../../src/store/copy/sqlite-copy.ts';
+import { openSqliteCopy, type Row, type TableShape, type Value } from '../../../store-postgres/src/sqlite-copy.ts';
 
 const ROWS = 3;
 /** What databases treat in different ways: case, accents, quotes, escapes, characters beyond the basic plane, and their order. */

@@ -21,6 +21,8 @@ export interface RunningOrchestrator {
   kill(): Promise<void>;
 }
 
+const loadSharedStores = async () => (await import('../../../store-postgres/src/postgres-store.ts')).postgres;
+
 /** Runs an orchestrator in the test's own process. */
 export async function startHere(
   config: OrchestratorConfig,
@@ -29,7 +31,7 @@ export async function startHere(
   platform: Platform = nodePlatform,
 ): Promise<RunningOrchestrator> {
   const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
-  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits, platform });
+  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits, platform, loadSharedStores });
   return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
 }
 
@@ -37,10 +39,9 @@ const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
 /** What to run: the bundle, which starts in half the time, unless the sources have changed since it was built. */
 function program(): { main: string; execArgv: string[] } {
-  const tool = join(ROOT, 'tools', 'orchestrator');
   return isFresh(ROOT)
-    ? { main: join(tool, 'dist', 'main.js'), execArgv: ['--disable-sigusr1'] }
-    : { main: join(tool, 'src', 'main.ts'), execArgv: ['--disable-sigusr1', '--import', COMPILE_CACHE] };
+    ? { main: join(ROOT, 'tools/orchestrator/dist/main.js'), execArgv: ['--disable-sigusr1'] }
+    : { main: join(ROOT, 'tools/cli/src/orchestrator.ts'), execArgv: ['--disable-sigusr1', '--import', COMPILE_CACHE] };
 }
 
 let toRun: ReturnType<typeof program> | undefined;

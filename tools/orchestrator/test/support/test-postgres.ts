@@ -1,7 +1,7 @@
 import { type DatabaseAddress, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { createDatabase } from '../../../../test-support/postgres.ts';
-import { migrate } from '../../src/store/postgres/migrate.ts';
-import { createConnect } from '../../src/store/postgres/pg-link.ts';
+import { migrate } from '../../../store-postgres/src/migrate.ts';
+import { createConnect } from '../../../store-postgres/src/pg-link.ts';
 
 /** `CALLBOARD_TEST_STORE=PostgreSQL` runs the tests that open a store on PostgreSQL. */
 export const isTestedOnPostgres = /^postgres(ql)?$/i.test(process.env.CALLBOARD_TEST_STORE ?? '');

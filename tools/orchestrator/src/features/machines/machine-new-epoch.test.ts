@@ -7,11 +7,11 @@ import {
   startPostgres,
 } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
+import { openPostgresStore } from '../../../../store-postgres/src/postgres-store.ts';
 import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
 import { joinTestStore } from '../../../test/support/test-machines.ts';
 import { sampleProject, sampleStage, silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
 import { createLogins } from '../../core/commands/logins.ts';
-import { openPostgresStore } from '../../store/postgres/postgres-store.ts';
 import type { Store } from '../../store/store.ts';
 
 const STAGE = stageId('S1');

@@ -2,11 +2,11 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabaseOn, postgresLack, startPostgres } from '../../../../../test-support/postgres.ts';
 import { until } from '../../../../../test-support/until.ts';
+import { openPostgresStore } from '../../../../store-postgres/src/postgres-store.ts';
 import { joinTestStore, machineId } from '../../../test/support/test-machines.ts';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { nodePlatform } from '../../platform/runtime.ts';
 import type { StoredCommand } from '../../store/ports/machine-port.ts';
-import { openPostgresStore } from '../../store/postgres/postgres-store.ts';
 import type { Store } from '../../store/store.ts';
 import { createRelay } from './relay.ts';
 

@@ -1,0 +1,30 @@
+/** What a store of several machines uses of the orchestrator: the port, the SQL that both databases share, and what every part stands on. */
+export { createKeyedMutex, createYield } from '../lib/async.ts';
+export { AppError, OperationalError } from '../lib/errors.ts';
+export { createDataDir, dataDirLayout, identityOf } from '../platform/data-dir.ts';
+export { pathExists } from '../platform/files.ts';
+export { type Logger, nodePlatform, type Platform } from '../platform/runtime.ts';
+export type { OutboxTable } from '../store/ports/session-port.ts';
+export type { CommentRecord, OutboxRow, OutboxState } from '../store/records.ts';
+export type { SharedIndexOptions, SharedStore, SharedStoreOptions, SharedStores } from '../store/shared-store.ts';
+export { createRowCaches, NOTHING_CACHED, type RowCaches } from '../store/sql/cached-rows.ts';
+export { eventsTable } from '../store/sql/event-tables.ts';
+export { statementsFor } from '../store/sql/migration-statements.ts';
+export { migrations } from '../store/sql/migrations.ts';
+export { runOn, type Wire } from '../store/sql/prepared.ts';
+export { type GivenRows, toRow } from '../store/sql/rows.ts';
+export type { Database, Schema } from '../store/sql/schema.ts';
+export { outboxTable } from '../store/sql/session-tables.ts';
+export { StoreTables } from '../store/sql/tables.ts';
+export {
+  createBatcher,
+  createDraft,
+  createSubscribers,
+  type Draft,
+  readBoard,
+  readBoardOf,
+  type Subscribers,
+} from '../store/sql/transactions.ts';
+export { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
+export type { CommitOptions, Store, Tables, Tx } from '../store/store.ts';
+export { noteOwnStore, noteSharedStore, readStoreLocation } from '../store/store-location.ts';
