@@ -5,7 +5,6 @@ import {
   isWorking,
   type LoopDelay,
   type SessionNowUpdate,
-  type SessionSummary,
   type StageId,
   type TextDelta,
 } from '@callboard/contract';
@@ -14,9 +13,8 @@ import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { homeOf, type StartContext, TIME_LIMITS, type TimeLimits } from './compose/context.ts';
 import { createServices } from './compose/create-services.ts';
-import { joinMachines, type Membership, type Stores } from './compose/join-machines.ts';
-import { type LoadSharedStores, openStorage, type Storage } from './compose/open-storage.ts';
-import { recoverOrphanedWorktrees, saveOrphanedWork } from './compose/orphaned-worktrees.ts';
+import type { LoadSharedStores, Membership } from './compose/membership.ts';
+import { joinStores, openStorage, type Storage } from './compose/open-storage.ts';
 import { boardNotices, type NoticeSources, reactToChanges, startAutomation } from './compose/react-to-changes.ts';
 import { openRepositories, type Repositories, runSessions } from './compose/run-sessions.ts';
 import { findClaude } from './core/claude/claude-program.ts';
@@ -122,7 +120,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
   try {
     requireOwnUser(config);
     const { storage, metrics, loopDelay } = await openMeasured(context, options);
-    const stores = await joinMachines(context, storage, () => options.onLost?.('this machine was declared lost'));
+    const stores = await joinStores(context, storage, () => options.onLost?.('this machine was declared lost'));
     const { all: store, own, membership } = stores;
     const repositories = await openRepositories(context, { all: store, own }, options.env);
     const saved = await saveFiles(context, { store, membership, ...repositories });
@@ -131,7 +129,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const outboxSignal = createSignal<StageId>();
     const deltas = createDeltas<TextDelta>();
     const nows = createDeltas<SessionNowUpdate>();
-    await saveOrphanedWork(context, { ...repositories, store, membership });
+    await membership.saveOrphanedWork(repositories);
     const running = await runSessions(context, {
       ...repositories,
       ...programs,
@@ -149,7 +147,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     );
     const startHolds = createStartDelays();
     const machine = { ...storage, ...services, ...programs, ...running, startHolds };
-    const machines = membership?.machines ?? null;
+    const { machines } = membership;
     const read = createViews({ ...storage, ...running, store, platform, machine, machines });
     const handlers = commandHandlers({
       ...read,
@@ -163,7 +161,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...services,
     });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
-    const router = membership?.routeWith(services.logins);
+    const router = membership.routeWith(services.logins);
     const execution = { handlers, ...services, log, router, executed: createExecutedCommands<Outcome>() };
     const serving = { ...config, ...execution, ...read, ...membership, store, version: VERSION };
     const gateway = await openGateway(serving);
@@ -182,7 +180,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       mayStart,
       outboxSignal,
     });
-    recoverOrphanedWorktrees(context, membership, { ...saved, ...repositories, store });
+    membership.recoverOrphanedWorktrees({ ...saved, ...repositories });
     reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway, onUpdate });
     return {
       port: gateway.port,
@@ -282,58 +280,23 @@ interface BeginDeps {
   outboxSignal: Signal<StageId>;
 }
 
-/** How long a change of the workload waits for others before it is reported. */
-const REPORT_MS = 200;
-
-/** Notices when a session begins or stops to work. */
-function createWorkload() {
-  const working = new Set<StageId>();
-  return {
-    /** Whether this changes how many sessions work. */
-    has({ stageId, state }: Pick<SessionSummary, 'stageId' | 'state'>): boolean {
-      if (isWorking(state) === working.has(stageId)) return false;
-      if (!working.delete(stageId)) working.add(stageId);
-      return true;
-    },
-  };
-}
-
-/** Lets this machine work for the others: it reports its room, executes their commands, and goes on whenever it has its lease again. */
-function beginMembership({ config, life }: StartContext, membership: Membership | null, deps: BeginDeps): void {
-  if (membership === null) return;
-  const { lease, relay, machines, reportWith } = membership;
+/** Lets this machine work for the others. */
+function beginMembership({ config }: StartContext, membership: Membership, deps: BeginDeps): void {
   const { own, execution, sessions, scheduler, mayStart, claude, outboxSignal } = deps;
-  reportWith(async () => {
-    const working = (await own.read.sessions.list()).filter(({ state }) => isWorking(state)).length;
-    const freeSlots = mayStart() ? Math.max(0, config.maxParallel - working) : 0;
-    const program = await claude.program().catch(() => null);
-    return { claudeVersion: program?.version ?? null, sessions: sessions.executors().length, freeSlots };
-  });
-  let timer: NodeJS.Timeout | undefined;
-  /** The others place stages by what this machine last reported. */
-  const soon = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void lease.renew();
-    }, REPORT_MS).unref();
-  };
-  const workload = createWorkload();
-  const unlisten = [
-    () => clearTimeout(timer),
-    lease.onRegained(() => {
+  membership.begin({
+    async workload() {
+      const working = (await own.read.sessions.list()).filter(({ state }) => isWorking(state)).length;
+      const freeSlots = mayStart() ? Math.max(0, config.maxParallel - working) : 0;
+      const program = await claude.program().catch(() => null);
+      return { claudeVersion: program?.version ?? null, sessions: sessions.executors().length, freeSlots };
+    },
+    execute: (command) => executeForeign(execution, command),
+    onMayWriteAgain() {
       for (const { launch } of sessions.executors()) outboxSignal.ring(launch.stageId);
       scheduler.schedule();
-    }),
-    own.onEvent(({ type, data }) => {
-      if (type === 'machine-updated') scheduler.schedule();
-      if (type === 'session-updated' && workload.has(data)) soon();
-    }),
-  ];
-  life.onStop('membership', () => {
-    for (const stop of unlisten) stop();
+    },
+    onMachineUpdate: scheduler.schedule,
   });
-  relay.serve((command) => executeForeign(execution, command));
-  void lease.renew().then(() => own.transact((tx) => machines.notify(tx, machines.here)).catch(() => undefined)); // with its room
 }
 
 interface ViewDeps {
@@ -342,8 +305,7 @@ interface ViewDeps {
   platform: Platform;
   /** The parts that the state of the machine depends on. */
   machine: NoticeSources;
-  /** Null: one machine has everything. */
-  machines: Machines | null;
+  machines: Machines;
   liveNows: Pick<LiveNows, 'of'>;
 }
 
@@ -352,7 +314,7 @@ function createViews({ store, searchIndex, platform, machine, machines, liveNows
   const liveNow = liveNows.of;
   const board = async () => {
     const parts = { ...(await store.board()), ...(await boardNotices(machine)) };
-    return withLiveNow(boardView(machines === null ? parts : { ...parts, machines: await machines.list() }), liveNow);
+    return withLiveNow(boardView({ ...parts, machines: await machines.list() }), liveNow);
   };
   const views = createBoardViews({ store, board, liveNow, now: () => platform.now().toISOString() });
   const searchViews = createSearchViews({ store, searchIndex, board });
@@ -365,9 +327,9 @@ function createViews({ store, searchIndex, platform, machine, machines, liveNows
  */
 async function saveFiles(
   { config, log, platform, life }: StartContext,
-  { store, worktrees, cleanUp, env, membership }: Pick<Storage, 'store'> & Pick<Stores, 'membership'> & Repositories,
+  { store, worktrees, cleanUp, env, membership }: Pick<Storage, 'store'> & { membership: Membership } & Repositories,
 ) {
-  const here = membership?.claims.here ?? null;
+  const { here } = membership;
   const { dataDir } = config;
   const draftFiles = createDraftFiles({ store });
   const trash = createTrash({ store, platform, log, dataDir, worktrees, here });

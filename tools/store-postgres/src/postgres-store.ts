@@ -29,7 +29,6 @@ import {
   type SharedIndexOptions,
   type SharedStore,
   type SharedStoreOptions,
-  type SharedStores,
   type Store,
   StoreTables,
   type Subscribers,
@@ -444,6 +443,3 @@ export const openPostgresSearchIndex = ({ address, historyFile = null, ...parts 
     mayGrow: () => true, // the disk is the server's, which says so when it is full
     ...parts,
   });
-
-/** The add-on, which is loaded for a store that machines share. */
-export const postgres: SharedStores = { openStore: openPostgresStore, openSearchIndex: openPostgresSearchIndex };

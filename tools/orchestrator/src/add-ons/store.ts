@@ -1,12 +1,27 @@
 /** What a store of several machines uses of the orchestrator: the port, the SQL that both databases share, and what every part stands on. */
-export { createKeyedMutex, createYield } from '../lib/async.ts';
-export { AppError, OperationalError } from '../lib/errors.ts';
+export { createCoalescingWorker, createKeyedMutex, createRetryTimer, createYield } from '../lib/async.ts';
+export { AppError, OperationalError, Rejection } from '../lib/errors.ts';
 export { createDataDir, dataDirLayout, identityOf } from '../platform/data-dir.ts';
 export { pathExists } from '../platform/files.ts';
+export { endMarked, findMarkedProcesses } from '../platform/process-table.ts';
 export { type Logger, nodePlatform, type Platform } from '../platform/runtime.ts';
+export type {
+  MachineRecord,
+  MachineReport,
+  OrphanedWorktree,
+  ProjectLocation,
+  StoredCommand,
+} from '../store/ports/machine-port.ts';
 export type { OutboxTable } from '../store/ports/session-port.ts';
-export type { CommentRecord, OutboxRow, OutboxState } from '../store/records.ts';
-export type { SharedIndexOptions, SharedStore, SharedStoreOptions, SharedStores } from '../store/shared-store.ts';
+export type { ProjectsTable } from '../store/ports/stage-port.ts';
+export type { LimitsTable } from '../store/ports/usage-port.ts';
+export type { CommentRecord, LaunchRecord, OutboxRow, OutboxState } from '../store/records.ts';
+export type {
+  LeaseTimes,
+  SharedIndexOptions,
+  SharedStore,
+  SharedStoreOptions,
+} from '../store/shared-store.ts';
 export { createRowCaches, NOTHING_CACHED, type RowCaches } from '../store/sql/cached-rows.ts';
 export { eventsTable } from '../store/sql/event-tables.ts';
 export { statementsFor } from '../store/sql/migration-statements.ts';
@@ -26,5 +41,14 @@ export {
   type Subscribers,
 } from '../store/sql/transactions.ts';
 export { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
-export type { CommitOptions, Store, Tables, Tx } from '../store/store.ts';
+export {
+  type CommitOptions,
+  requireProject,
+  requireStage,
+  retryUntilStored,
+  retryWhileStoreFails,
+  type Store,
+  type Tables,
+  type Tx,
+} from '../store/store.ts';
 export { noteOwnStore, noteSharedStore, readStoreLocation } from '../store/store-location.ts';

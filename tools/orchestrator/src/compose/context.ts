@@ -2,8 +2,8 @@ import { homedir } from 'node:os';
 import type { Lifecycle } from '@callboard/runtime/lifecycle';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import type { StopGraces } from '../core/launch/running-launch.ts';
-import type { LeaseTimes } from '../features/machines/lease.ts';
 import type { Logger, Platform } from '../platform/runtime.ts';
+import type { LeaseTimes } from '../store/shared-store.ts';
 
 /** The person's home folder. */
 export const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HOME ?? homedir();

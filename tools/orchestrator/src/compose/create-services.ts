@@ -20,7 +20,6 @@ import { type Checks, startChecks } from '../features/checks/checks.ts';
 import { createComments, createViewed, pathFindingsOf } from '../features/comments/comments.ts';
 import { createConversations } from '../features/import/import.ts';
 import { createLimits } from '../features/limits/limits.ts';
-import type { Machines } from '../features/machines/machines.ts';
 import { createStageCompletion, type StageCompletion } from '../features/merge/complete-stage.ts';
 import { createMergeIntents, createStageEndings } from '../features/merge/stage-endings.ts';
 import { createDrafts } from '../features/messages/drafts.ts';
@@ -64,7 +63,7 @@ import type { Signal } from '../lib/async.ts';
 import { hasProcessWith } from '../platform/process-table.ts';
 import { retryUntilStored, type Store } from '../store/store.ts';
 import { homeOf, type StartContext } from './context.ts';
-import { nameRemotes, type Stores } from './join-machines.ts';
+import type { Membership, Stores } from './membership.ts';
 import { composeBudgets } from './react-to-changes.ts';
 import type { Repositories, RunningSessions } from './run-sessions.ts';
 
@@ -81,7 +80,7 @@ export async function createServices(
   const { config, log, platform, limits, life } = context;
   const { all: store, own, membership, worktrees, trust, sessions, outboxSignal, env, trash, onDiff } = deps;
   const { confirmationMs, graces } = limits;
-  const requireMachine = membership?.machines.requirePin;
+  const requireMachine = membership.requirePin;
   const projects = await registerProjects(context, deps);
   const { tokenSha256, publicUrl } = config;
   const logins = await createLogins({
@@ -120,7 +119,7 @@ export async function createServices(
     worktrees,
     settingsOf,
     pipelinesFor,
-    here: membership?.claims.here,
+    here: membership.here,
     requireMachine,
   });
   const leftovers = createLeftoverProcesses({
@@ -142,7 +141,7 @@ export async function createServices(
     messages,
     writes,
     stages,
-    ...(await notifyPeople(context, { store, env, machines: membership?.machines ?? null })),
+    ...(await notifyPeople(context, { store, env, leads: membership.leads })),
     completion,
     pullRequests,
     receipts,
@@ -209,10 +208,10 @@ function watchCallers({ config, log, life }: StartContext, { own, sessions }: Pi
 /** The projects, those of the configuration among them. */
 async function registerProjects(
   { config }: StartContext,
-  { all: store, own, membership, worktrees, env }: Pick<ServiceDeps, keyof Stores | 'worktrees' | 'env'>,
+  { all: store, membership, worktrees, env }: Pick<ServiceDeps, keyof Stores | 'worktrees' | 'env'>,
 ) {
-  const places = membership?.places;
-  const requireMachine = membership?.machines.requirePin;
+  const { places } = membership;
+  const requireMachine = membership.requirePin;
   const projects = createProjects({
     store,
     worktrees,
@@ -222,7 +221,7 @@ async function registerProjects(
     requireMachine,
   });
   for (const path of config.repos) await projects.register({ path });
-  if (places !== undefined) await nameRemotes({ store: own, places, remoteOf: projects.remoteOf });
+  await places.nameRemotes(projects.remoteOf);
   return projects;
 }
 
@@ -449,12 +448,11 @@ interface NotifyPeopleDeps {
   store: Store;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
-  /** Null: one machine has everything. */
-  machines: Pick<Machines, 'leads'> | null;
+  leads: Membership['leads'];
 }
 
 /** What tells people of requests, failures and finished stages outside of the page. */
-async function notifyPeople(context: StartContext, { store, env, machines }: NotifyPeopleDeps) {
+async function notifyPeople(context: StartContext, { store, env, leads }: NotifyPeopleDeps) {
   const { config, log, platform, limits, life } = context;
   const presence = createPresence(platform);
   const keys = await loadPushKeys(store);
@@ -469,7 +467,7 @@ async function notifyPeople(context: StartContext, { store, env, machines }: Not
   ];
   const pushDevices = createPushDevices({ store, platform, sender, publicKey: keys.publicKey });
   life.onStop('push devices', pushDevices.stop);
-  const deliverer = startDeliverer({ store, platform, log, channels, leads: machines?.leads });
+  const deliverer = startDeliverer({ store, platform, log, channels, leads });
   life.onStop('deliverer', deliverer.stop);
   const webhooks = createWebhooks({ store, platform, caller, publicUrl, onQueued: deliverer.schedule });
   life.onStop('webhooks', webhooks.stop);

@@ -1,22 +1,19 @@
 import { type DatabaseAddress, nameOfDatabase, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { AlreadyLocked, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
-import { endWithoutStore } from '../end-all-sessions.ts';
-import { type CutOffDeps, endIfCutOff } from '../features/machines/lease.ts';
 import { type DiskWatch, startDiskWatch } from '../features/storage/storage.ts';
 import { OperationalError } from '../lib/errors.ts';
 import { createDataDir, dataDirLayout } from '../platform/data-dir.ts';
 import type { Platform } from '../platform/runtime.ts';
 import type { SearchIndex } from '../store/search/search-text.ts';
-import type { SharedStore, SharedStores } from '../store/shared-store.ts';
+import type { SharedStore } from '../store/shared-store.ts';
 import { openSqliteSearchIndex, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { storageErrorOf } from '../store/storage-error.ts';
 import type { Store } from '../store/store.ts';
 import { noteSharedStore, requireStoreHere } from '../store/store-location.ts';
 import type { StartContext } from './context.ts';
-
-/** Loads the add-on for shared stores, which a store in a file does not need. */
-export type LoadSharedStores = () => Promise<SharedStores>;
+import type { LoadSharedStores, SharedStores, Stores } from './membership.ts';
+import { ONE_MACHINE } from './membership.ts';
 
 export interface Storage {
   lock: ProcessLock;
@@ -24,7 +21,7 @@ export interface Storage {
   store: Store;
   searchIndex: SearchIndex;
   /** Null: this machine has the store to itself. */
-  shared: Pick<SharedStore, 'fenceWith'> | null;
+  shared: (Pick<SharedStore, 'fenceWith'> & Pick<SharedStores, 'joinMachines'>) | null;
   /** Set `end` when the spawner runs: it must end after the store, and before the lock is released. */
   spawner: { end: () => Promise<void> };
 }
@@ -85,9 +82,10 @@ async function openOwn({ config, log, platform, limits, life }: StartContext, di
 /** A store that machines share. */
 async function openShared(
   context: StartContext,
-  { disk, onCommitsLost, openStore, openSearchIndex }: { disk: DiskWatch; onCommitsLost: () => void } & SharedStores,
+  { disk, onCommitsLost, ...addOn }: { disk: DiskWatch; onCommitsLost: () => void } & SharedStores,
   address: DatabaseAddress,
 ): Promise<Opened> {
+  const { openStore, openSearchIndex, endIfCutOff, joinMachines } = addOn;
   const { config, log, platform, limits, life } = context;
   const { diskPauseReason } = disk;
   const { databaseTimelines: historyFile, storeLocation } = dataDirLayout(config.dataDir);
@@ -100,8 +98,7 @@ async function openShared(
     onCommitsLost,
   }).catch(async (error: unknown) => {
     // The supervisor tries again, and sessions of an earlier process may still run.
-    const cutOff = cutOffDeps(context);
-    if (cutOff !== null) await endIfCutOff(cutOff);
+    await endIfCutOff(context);
     throw error;
   });
   life.onStop('store', store.close);
@@ -115,7 +112,17 @@ async function openShared(
     firstMs: limits.searchDelayMs,
   });
   life.onStop('search index', searchIndex.stop);
-  return { store, searchIndex, shared: store };
+  return { store, searchIndex, shared: { fenceWith: (fence) => store.fenceWith(fence), joinMachines } };
+}
+
+/** The store as the parts of this machine use it, once it is one of those that share it. Throws as `SharedStores.joinMachines`. */
+export async function joinStores(
+  context: StartContext,
+  { store, shared }: Pick<Storage, 'store' | 'shared'>,
+  onLost: () => void,
+): Promise<Stores> {
+  if (shared === null) return { all: store, own: store, membership: ONE_MACHINE };
+  return shared.joinMachines(context, { store, shared }, onLost);
 }
 
 /**
@@ -151,28 +158,4 @@ async function requireWritable(store: Store, dataDir: string): Promise<void> {
       cause: error,
     });
   }
-}
-
-/** How long a session has to end after a signal. */
-const GRACE_MS = 5_000;
-
-/** What ends the sessions of this machine when it is cut off; null if nothing does. Needs `/proc`, by which processes are found. */
-export function cutOffDeps({ config, log }: Pick<StartContext, 'config' | 'log'>): CutOffDeps | null {
-  const { dataDir, endSessionsAfterMinutes } = config;
-  if (endSessionsAfterMinutes === null) return null;
-  if (process.platform !== 'linux') {
-    log.warn(
-      'CALLBOARD_END_SESSIONS_AFTER_MINUTES has no effect: without the database, sessions are found on Linux only',
-    );
-    return null;
-  }
-  return {
-    file: dataDirLayout(dataDir).renewal,
-    log,
-    afterMs: Math.round(endSessionsAfterMinutes * 60_000),
-    async end(reason) {
-      const options = { log: (line: string) => log.warn(line), graceMs: GRACE_MS, reason };
-      return (await endWithoutStore(dataDir, options)).failed;
-    },
-  };
 }

@@ -4,7 +4,6 @@ import type { ReAttaching } from '../core/launch/re-attach-launches.ts';
 import {
   createBudgetGate,
   createLimitGate,
-  createMachineGate,
   createMemoryGate,
   createPauseGate,
   type Scheduler,
@@ -28,7 +27,7 @@ import type { Logger } from '../platform/runtime.ts';
 import { isStorageFailure, textWithOutlook } from '../store/storage-error.ts';
 import type { Store } from '../store/store.ts';
 import type { StartContext } from './context.ts';
-import type { Membership } from './join-machines.ts';
+import type { Membership } from './membership.ts';
 import type { Storage } from './open-storage.ts';
 import type { Repositories, RunningSessions } from './run-sessions.ts';
 
@@ -234,7 +233,7 @@ type AutomationDeps = Storage &
     usageLimits: Limits;
     budgets: Budgets;
     startHolds: StartDelays;
-    membership: Membership | null;
+    membership: Membership;
     /** See `MachineStores.all`. */
     all: Store;
   };
@@ -249,8 +248,7 @@ export async function startAutomation({ config, log, platform, limits, life }: S
     onDue: () => scheduler.schedule(),
   });
   life.onStop('waits for usage limits', waits.stop);
-  const mayStart = () =>
-    disk.diskPauseReason() === null && !isClaudeAway(login.state()) && membership?.lease.isHeld() !== false;
+  const mayStart = () => disk.diskPauseReason() === null && !isClaudeAway(login.state()) && membership.mayWrite();
   const scheduler = startScheduler({
     // A stage that nobody has claimed concerns every machine.
     store: { board: store.board, onEvent: deps.all.onEvent },
@@ -258,7 +256,7 @@ export async function startAutomation({ config, log, platform, limits, life }: S
     maxParallel: config.maxParallel,
     mayStart,
     gates: [
-      ...(membership === null ? [] : [createMachineGate(membership.machines)]),
+      ...membership.gates,
       createPauseGate({ store }),
       createLimitGate({ store, platform }),
       createBudgetGate(deps.budgets.list),
@@ -299,7 +297,7 @@ export async function startAutomation({ config, log, platform, limits, life }: S
       log,
       imports: deps.imports,
       home: deps.env.HOME ?? homedir(),
-      mayWatch: membership?.places.isFirst,
+      mayWatch: membership.places.isFirst,
     }),
   );
   return { scheduler, mayStart, endAllIdle: idleWatch.endAllIdle };

@@ -36,7 +36,7 @@ import { environmentForSandbox } from '../platform/bubblewrap.ts';
 import { dataDirLayout } from '../platform/data-dir.ts';
 import type { Store } from '../store/store.ts';
 import type { StartContext } from './context.ts';
-import type { Membership } from './join-machines.ts';
+import type { Membership } from './membership.ts';
 
 export interface RunSessionsDeps {
   store: Store;
@@ -46,7 +46,7 @@ export interface RunSessionsDeps {
   setUp: SetUp;
   claude: ClaudeWatch;
   sandbox: SandboxWatch;
-  membership: Membership | null;
+  membership: Membership;
   /** The user's environment, and the one that `claude` gets. */
   env: Record<string, string>;
   claudeEnv: Record<string, string>;
@@ -91,8 +91,8 @@ export async function runSessions(context: StartContext, deps: RunSessionsDeps):
     onSurvivors: survivors.add,
     dataDir: config.dataDir,
     env: claudeEnv,
-    claims: membership?.claims,
-    mayWrite: membership?.lease.isHeld,
+    claims: membership.claims,
+    mayWrite: membership.mayWrite,
     misplacement: createMisplacement({ store, worktrees: deps.worktrees }),
     snapshotBefore: createSnapshotBeforeMessage({
       store,

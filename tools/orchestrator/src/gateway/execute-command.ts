@@ -17,7 +17,7 @@ import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../platform/runtime.ts';
 import { storageErrorOf } from '../store/storage-error.ts';
 import type { Callers, Unverified } from './callers.ts';
-import { type CommandRouter, type ForeignCommand, RelayedError } from './route-commands.ts';
+import { ALL_HERE, type CommandRouter, type ForeignCommand, RelayedError } from './router.ts';
 
 const UNNAMED = { name: 'someone' };
 
@@ -26,8 +26,7 @@ export interface ExecutionDeps {
   logins: Pick<Logins, 'check'>;
   log: Logger;
   callers: Pick<Callers, 'requireConnection'>;
-  /** Left out where one machine has everything. */
-  router?: CommandRouter | undefined;
+  router?: CommandRouter;
   /** Left out where nobody sends a command again. */
   executed?: ExecutedCommands<Outcome> | undefined;
 }
@@ -40,7 +39,7 @@ export type Outcome = { ok: true; data: unknown } | { ok: false; error: CommandE
  * Checks the frame's credential right before the command, so a revoked credential is refused at once.
  */
 export async function executeCommand(
-  { handlers, logins, log, callers, router, executed }: ExecutionDeps,
+  { handlers, logins, log, callers, router = ALL_HERE, executed }: ExecutionDeps,
   text: string,
   watch: CommandContext['watch'],
 ): Promise<ReplyFrame | null> {
@@ -48,7 +47,7 @@ export async function executeCommand(
   const id = idOf(raw);
   try {
     const { type, id: _id, actor: given, credential, peer, idempotency, ...fields } = CommandFrame.parse(raw);
-    if (router !== undefined && credential !== undefined) await router.knowLogin(credential);
+    if (credential !== undefined) await router.knowLogin(credential);
     const login = credential === undefined ? null : logins.check(credential);
     const unverified = unverifiedIn(type, login);
     if (unverified !== null) await callers.requireConnection(peer, unverified);
@@ -56,7 +55,7 @@ export async function executeCommand(
     const context = { actor, login, watch };
     const execute = async (): Promise<Outcome> => {
       try {
-        const elsewhere = (await router?.route(type, fields, context)) ?? null;
+        const elsewhere = await router.route(type, fields, context);
         return {
           ok: true,
           data: elsewhere === null ? await dispatch(handlers, type, fields, context) : elsewhere.data,

@@ -6,18 +6,22 @@ import {
   type BoardNotices,
   type BoardView,
   PROTOCOL_VERSION,
+  type SessionNowFrame,
   type SessionNowUpdate,
   type StageId,
   type TextDelta,
+  type TextDeltaFrame,
   wireName,
 } from '@callboard/contract';
 import { systemCode } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { z } from 'zod';
 import { OperationalError } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type ExecutionDeps, executeCommand } from './execute-command.ts';
-import { PEER_PATH, type PeerFrame, type PeerLinks, type PeerServer } from './peers.ts';
+
+const UNAUTHORIZED = 'HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n';
 
 export interface GatewayDeps extends ExecutionDeps {
   store: Store;
@@ -27,16 +31,43 @@ export interface GatewayDeps extends ExecutionDeps {
   /** The bearer token that an upgrade request must carry. */
   secret: string;
   version: string;
-  /** Live text between machines; left out where there is one. */
-  peers?: GatewayPeers | undefined;
+  /** Live text between machines. */
+  peers?: GatewayPeers;
 }
 
 /** Other machines that watch stages here, and those whose stages are watched here. */
 export interface GatewayPeers {
-  entry: PeerServer;
+  /** Lets other machines watch the live text of this one. */
+  entry: {
+    /** Answers an upgrade request. Never throws. */
+    admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+    /** Sends a frame to those who watch its stage. */
+    send(frame: PeerFrame): void;
+    close(): void;
+  };
   /** Makes the links. Frames of other machines go to `onFrame`. */
-  linksWith: (onFrame: (frame: PeerFrame) => void) => PeerLinks;
+  linksWith: (onFrame: (frame: PeerFrame) => void) => {
+    /** Says which stages are watched now: connects to their machines, and disconnects from others. */
+    watch(stageIds: ReadonlySet<StageId>): void;
+    close(): void;
+  };
 }
+
+/** Where one orchestrator asks another one for live text. */
+export const PEER_PATH = '/machine';
+
+/** Text of the stages that somebody watches, and what their sessions do this moment. */
+export type PeerFrame = z.infer<typeof TextDeltaFrame> | z.infer<typeof SessionNowFrame>;
+
+/** There is one machine. */
+export const NO_PEERS: GatewayPeers = {
+  entry: {
+    admit: async (_request, socket) => void socket.end(UNAUTHORIZED),
+    send: () => undefined,
+    close: () => undefined,
+  },
+  linksWith: () => ({ watch: () => undefined, close: () => undefined }),
+};
 
 /** The WebSocket side of the orchestrator. */
 export interface Gateway {
@@ -70,7 +101,7 @@ interface Connection {
  * @throws OperationalError `port_in_use`
  */
 export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
-  const { store, board, log, host, port, secret, version, peers } = deps;
+  const { store, board, log, host, port, secret, version, peers = NO_PEERS } = deps;
   const connections = new Set<Connection>();
   const server = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
@@ -78,9 +109,9 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
   server.on('upgrade', (request, socket, head) => {
     // Node leaves such a socket to us; without a listener, a client that is gone before its answer would end this process.
     socket.on('error', (error) => log.debug({ err: error }, 'a connection failed before it was one'));
-    if (peers !== undefined && request.url === PEER_PATH) return void peers.entry.admit(request, socket, head);
+    if (request.url === PEER_PATH) return void peers.entry.admit(request, socket, head);
     if (isAuthorized(request, secret)) sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws, socket));
-    else socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
+    else socket.end(UNAUTHORIZED);
   });
 
   function send({ socket, wire }: Connection, text: string): void {
@@ -163,32 +194,32 @@ async function closeServer(server: Server): Promise<void> {
 function createLive(
   connections: ReadonlySet<Connection>,
   notify: (receivers: Iterable<Connection>, frame: PeerFrame) => void,
-  peers: GatewayPeers | undefined,
+  peers: GatewayPeers,
 ) {
   function passHere(frame: PeerFrame): void {
     const isForAll = frame.type === 'session_now';
     const receivers = [...connections].filter(({ watched }) => isForAll || watched.has(frame.data.stageId));
     if (receivers.length > 0) notify(receivers, frame);
   }
-  const links = peers?.linksWith(passHere);
+  const links = peers.linksWith(passHere);
   return {
     /** Passes on what happens on this machine. */
     pass(frame: PeerFrame): void {
       passHere(frame);
-      peers?.entry.send(frame);
+      peers.entry.send(frame);
     },
     /** The connections watch other stages than before, or those have got another machine. */
-    watch: () => links?.watch(new Set([...connections].flatMap(({ watched }) => [...watched]))),
+    watch: () => links.watch(new Set([...connections].flatMap(({ watched }) => [...watched]))),
     close(): void {
-      links?.close();
-      peers?.entry.close();
+      links.close();
+      peers.entry.close();
     },
   };
 }
 
 /** Passes on all events, and the whole board when the event log has begun anew. Returns a function that stops that. */
 function passEvents(
-  { store, board, version, peers }: GatewayDeps,
+  { store, board, version }: GatewayDeps,
   connections: ReadonlySet<Connection>,
   notify: (receivers: Iterable<Connection>, frame: ReturnType<typeof initFrame | typeof eventFrame>) => void,
   live: Pick<ReturnType<typeof createLive>, 'watch'>,
@@ -201,7 +232,7 @@ function passEvents(
     store.onEvent((event) => {
       newest = event.seq;
       notify(connections, eventFrame(event));
-      if (peers !== undefined && event.type === 'stage-updated') live.watch(); // it may have got another machine
+      if (event.type === 'stage-updated') live.watch(); // it may have got another machine
     }),
     store.onEpoch(() => void board().then(begin, () => closeAll(connections))),
   ];

@@ -1,6 +1,5 @@
 import type { DatabaseAddress } from '@callboard/runtime/database-url';
 import type { Logger, Platform } from '../platform/runtime.ts';
-import type { SearchIndex } from './search/search-text.ts';
 import type { ThreadedIndexDeps } from './search/threaded-index.ts';
 import type { Store, Tx } from './store.ts';
 
@@ -27,13 +26,9 @@ export interface SharedStore extends Store {
 export type SharedIndexOptions = Omit<ThreadedIndexDeps, 'thread' | 'mayGrow'> &
   Pick<SharedStoreOptions, 'address'> & { historyFile?: string | null };
 
-/** The add-on that opens shared stores: the core knows no database server. */
-export interface SharedStores {
-  /**
-   * Opens the store and brings it up to date.
-   * @throws OperationalError `database_newer` if a newer Callboard wrote it, `storage_failed` if it cannot be reached or written
-   */
-  openStore(options: SharedStoreOptions): Promise<SharedStore>;
-  /** Keeps the index in the shared store, written by whichever machine comes first. */
-  openSearchIndex(options: SharedIndexOptions): SearchIndex;
+/** A lease lasts several renewals; it counts as over `marginMs` early, since the two clocks need not run at one pace. */
+export interface LeaseTimes {
+  leaseMs: number;
+  renewMs: number;
+  marginMs: number;
 }

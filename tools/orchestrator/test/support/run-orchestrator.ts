@@ -21,7 +21,7 @@ export interface RunningOrchestrator {
   kill(): Promise<void>;
 }
 
-const loadSharedStores = async () => (await import('../../../store-postgres/src/postgres-store.ts')).postgres;
+const loadSharedStores = async () => (await import('../../../store-postgres/src/add-on.ts')).postgres;
 
 /** Runs an orchestrator in the test's own process. */
 export async function startHere(

@@ -5,8 +5,8 @@ import {
   followEpochs,
   followLocations,
   followOwnership,
-} from '../../src/features/machines/machine-stores.ts';
-import { startMachines } from '../../src/features/machines/machines.ts';
+} from '../../../store-postgres/src/machines/machine-stores.ts';
+import { startMachines } from '../../../store-postgres/src/machines/machines.ts';
 import type { Platform } from '../../src/platform/runtime.ts';
 import type { MachineReport } from '../../src/store/ports/machine-port.ts';
 import type { Store } from '../../src/store/store.ts';

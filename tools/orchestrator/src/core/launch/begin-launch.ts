@@ -42,16 +42,19 @@ export interface BegunLaunch {
 export interface BeginDeps {
   platform: Platform;
   dataDir: string;
-  /** Left out where one machine has everything. */
   claims?: Claims | undefined;
 }
 
 /** Lets this machine alone start a stage. */
 export interface Claims {
-  readonly here: MachineId;
+  /** Null: one machine has everything. */
+  readonly here: MachineId | null;
   /** Claims the stage for this machine. @throws Rejection `already_running`; OperationalError `lease_lost` */
   claim(tx: Tx, stage: Stage): Promise<Stage>;
 }
+
+/** One machine has every stage. */
+export const ALL_CLAIMED: Claims = { here: null, claim: async (_tx, stage) => stage };
 
 export interface LaunchRequest {
   stageId: StageId;
@@ -70,14 +73,14 @@ export interface LaunchRequest {
  */
 export async function beginLaunch(
   tx: Tx,
-  { platform, dataDir, claims }: BeginDeps,
+  { platform, dataDir, claims = ALL_CLAIMED }: BeginDeps,
   { stageId, actor, message, beyondBudget = false }: LaunchRequest,
 ): Promise<BegunLaunch> {
   const wanted = await requireStage(tx, stageId);
   const found = await tx.sessions.find(stageId);
   await requireStartable(tx, wanted, found);
-  const taken = await takeOver(tx, wanted, claims?.here ?? null);
-  const stage = claims === undefined ? taken.stage : await claims.claim(tx, taken.stage);
+  const taken = await takeOver(tx, wanted, claims.here);
+  const stage = await claims.claim(tx, taken.stage);
   const launchId = LaunchId.parse(platform.newId());
   const folder = join(dataDir, 'sessions', stageId, launchId);
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });

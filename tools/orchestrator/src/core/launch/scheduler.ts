@@ -7,7 +7,6 @@ import {
   isWorking,
   type LimitsView,
   limitState,
-  type Stage,
   type StageId,
   type StageView,
   type StartDelay,
@@ -127,6 +126,9 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   };
 }
 
+/** Another machine starts the stage, so nothing holds it. */
+export const ELSEWHERE: StartDelayReason = { code: 'machine', reason: 'Another machine starts it', until: null };
+
 /** Why one stage does not start automatically at the moment. */
 export type StartDelayReason = Omit<StartDelay, 'stageIds'>;
 
@@ -135,9 +137,6 @@ export type StartDelayReason = Omit<StartDelay, 'stageIds'>;
  * processes do not show in the machine's memory yet.
  */
 export type StageGate = (stage: StageView, starting: number) => StartDelayReason | null;
-
-/** Another machine starts the stage, so nothing holds it. */
-const ELSEWHERE: StartDelayReason = { code: 'machine', reason: 'Another machine starts it', until: null };
 
 /** A reason to hold automatic starts: reads what it needs, once for each pass of the scheduler. */
 export type StartGate = () => StageGate | Promise<StageGate>;
@@ -278,35 +277,6 @@ export function limitGate({ limits, settings }: LimitsView, now: string): StageG
     return state === 'reached' && isOther ? pause : null;
   };
 }
-
-/** Where stages that nobody has claimed can run now. */
-interface Placing {
-  readonly here: string;
-  placing(): Promise<
-    (stage: Pick<Stage, 'projectId' | 'machine'>) => {
-      chosen: string | null;
-      able: readonly { id: string }[];
-      why: string;
-    }
-  >;
-}
-
-/**
- * Leaves a stage to the machine that it is placed on. A stage that no connected machine can take waits, and says why. If all have
- * their slots full, each of them keeps it in its own queue, and the first one with room claims it.
- */
-export const createMachineGate =
-  (machines: Placing): StartGate =>
-  async () => {
-    const locationOf = await machines.placing();
-    return (stage) => {
-      if (stage.machineId !== null) return null;
-      const { chosen, able, why } = locationOf(stage);
-      if (able.length === 0) return { code: 'machine', reason: why, until: null };
-      if (chosen === machines.here) return null;
-      return chosen !== null || !able.some(({ id }) => id === machines.here) ? ELSEWHERE : null;
-    };
-  };
 
 export interface MemoryGateDeps {
   platform: Pick<Platform, 'availableMemory' | 'residentMemory'>;

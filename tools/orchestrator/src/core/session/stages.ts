@@ -68,8 +68,8 @@ interface StagesDeps {
   /** The settings in force of new stages of a project. @throws Rejection `unknown_project` */
   settingsOf: (projectId: ProjectId) => Promise<{ settings: { defaults: StageDefaults } }>;
   pipelinesFor: PipelinesFor;
-  /** This machine; left out where there is one. A stage whose files or conversation are here is its own at once. */
-  here?: MachineId | undefined;
+  /** This machine; null where there is one. A stage whose files or conversation are here is its own at once. */
+  here?: MachineId | null;
   /** Checks that a pin names a machine; without it, there is one machine. @throws Rejection `unknown_machine` */
   requireMachine?: ((pin: string) => Promise<void>) | undefined;
 }
@@ -153,7 +153,7 @@ function createIn({
   worktrees,
   settingsOf,
   pipelinesFor,
-  here,
+  here = null,
   requireMachine = refusePin,
 }: StagesDeps): Stages['create'] {
   return async (wanted, { creationId, fields, also } = {}) => {
@@ -173,7 +173,7 @@ function createIn({
       const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
       const files = planAttachments(tx, made, { save: [], more: wanted.attachments ?? [] });
       const given = { ...made, ...(await fields?.(tx)), attachments: files.files };
-      const stage = here !== undefined && isBound(given) ? { ...given, machineId: here } : given;
+      const stage = here !== null && isBound(given) ? { ...given, machineId: here } : given;
       await tx.stages.insert(stage, creationId);
       await storeAttachments(tx, id, files);
       await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });

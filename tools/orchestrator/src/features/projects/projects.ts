@@ -49,19 +49,26 @@ export interface Projects {
 }
 
 /** Where repositories are, if several machines share the store. */
-interface SharedInstallations {
-  /** One name for all addresses of a remote; null for a folder. */
-  nameOf(address: string): string | null;
-  /** As `Places.join` and `Places.add` of the machines. */
+export interface Installations {
+  /** One name for all addresses of a remote; null for a folder, and where no other machine asks for it. */
+  nameRemote(addresses: () => Promise<readonly string[]>): Promise<string | null>;
+  /** Finds the project that another machine has of this repository, and gives it a place on this one; null if there is none. */
   join(tx: Tx, repository: { root: string; remote: string | null; name: string | null }): Promise<Project | null>;
+  /** Gives the project a place on this machine. */
   add(tx: Tx, project: Project, remote: string | null): Promise<void>;
 }
+
+/** One machine has everything. */
+export const ONLY_HERE: Installations = {
+  nameRemote: async () => null,
+  join: async () => null,
+  add: async () => undefined,
+};
 
 export interface ProjectsDeps extends FolderDeps {
   /** As `StagesDeps.requireMachine`. */
   requireMachine?: ((pin: string) => Promise<void>) | undefined;
-  /** Left out where one machine has everything. */
-  places?: SharedInstallations | undefined;
+  places?: Installations | undefined;
   store: Store;
   worktrees: Worktrees;
 }
@@ -69,14 +76,12 @@ export interface ProjectsDeps extends FolderDeps {
 export function createProjects({
   store,
   worktrees,
-  places: shared,
+  places: installations = ONLY_HERE,
   requireMachine = refusePin,
   ...places
 }: ProjectsDeps): Projects {
-  async function remoteOf(root: string): Promise<string | null> {
-    const remote = shared === undefined ? null : await worktrees.remote({ path: root });
-    return remote?.urls.map((url) => shared?.nameOf(url) ?? null).find((found) => found !== null) ?? null;
-  }
+  const remoteOf = (root: string): Promise<string | null> =>
+    installations.nameRemote(async () => (await worktrees.remote({ path: root }))?.urls ?? []);
 
   async function save(tx: Tx, project: Project): Promise<Project> {
     await tx.projects.save(project);
@@ -91,8 +96,8 @@ export function createProjects({
       const registered = await store.transact(async (tx) => {
         const known = await tx.projects.findByPath(root);
         if (known !== null) return { project: known, created: false };
-        const joined = await shared?.join(tx, { root, remote, name: name ?? null });
-        if (joined != null) return { project: await save(tx, joined), created: false };
+        const joined = await installations.join(tx, { root, remote, name: name ?? null });
+        if (joined !== null) return { project: await save(tx, joined), created: false };
         const id = await unusedId(tx, basename(root));
         const project: Project = {
           id,
@@ -106,7 +111,7 @@ export function createProjects({
           stageFolders: [],
         };
         await save(tx, project);
-        await shared?.add(tx, project, remote);
+        await installations.add(tx, project, remote);
         return { project, created: true };
       });
       // A person set up its current git settings, so they count as agreed.

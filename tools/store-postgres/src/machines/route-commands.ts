@@ -1,18 +1,16 @@
 import {
   type CommandError,
   type CommandType,
-  type Credential,
   commands,
   type MachineId,
   ProjectId,
   REPLY_LIMITS_MS,
   StageId,
 } from '@callboard/contract';
+import { type CommandRouter, RelayedError } from '@callboard/orchestrator/machines';
+import { Rejection } from '@callboard/orchestrator/store';
 import { z } from 'zod';
-import type { CommandContext } from '../core/commands/command-handler.ts';
-import type { Relay } from '../features/machines/relay.ts';
-import { Rejection } from '../lib/errors.ts';
-import type { StoredCommand } from '../store/ports/machine-port.ts';
+import type { Relay } from './relay.ts';
 
 /** Knows where stages and projects are. */
 export interface CommandTargets {
@@ -22,13 +20,6 @@ export interface CommandTargets {
   ofStage(stageId: StageId, isStart: boolean): Promise<MachineId>;
   /** A machine that has the repository. @throws Rejection `unknown_project`; OperationalError `no_machine` */
   ofProject(projectId: ProjectId): Promise<MachineId>;
-}
-
-export interface CommandRouter {
-  /** Reads a login that another machine may have made. */
-  knowLogin(credential: Credential): Promise<void>;
-  /** Executes the command where it belongs. Null: it belongs here. @throws what the other machine replied */
-  route(type: CommandType, fields: Record<string, unknown>, context: CommandContext): Promise<{ data: unknown } | null>;
 }
 
 /** The web server gives up at the limit; the machine's answer should be there before. */
@@ -89,15 +80,3 @@ const Reply = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), data: z.unknown() }),
   z.object({ ok: z.literal(false), error: z.looseObject({ code: z.string(), message: z.string() }) }),
 ]);
-
-/** The refusal of another machine, as it said it. */
-export class RelayedError extends Error {
-  readonly told: CommandError;
-  constructor(reported: CommandError) {
-    super(reported.message);
-    this.told = reported;
-  }
-}
-
-/** A command of another machine, as its credential was checked there. */
-export type ForeignCommand = Pick<StoredCommand, 'type' | 'fields' | 'actor' | 'login'>;

@@ -2,16 +2,20 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import { dirname } from 'node:path';
 import type { MachineId } from '@callboard/contract';
+import { isStorageFailure } from '@callboard/orchestrator/storage-error';
+import {
+  createCoalescingWorker,
+  type LeaseTimes,
+  type Logger,
+  type MachineReport,
+  OperationalError,
+  type Platform,
+  type Store,
+} from '@callboard/orchestrator/store';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { bootId } from '@callboard/runtime/process-identity';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { z } from 'zod';
-import { createCoalescingWorker } from '../../lib/async.ts';
-import { OperationalError } from '../../lib/errors.ts';
-import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { MachineReport } from '../../store/ports/machine-port.ts';
-import { isStorageFailure } from '../../store/storage-error.ts';
-import type { Store } from '../../store/store.ts';
 
 /** This machine's right to act for its stages. */
 export interface Lease {
@@ -43,13 +47,6 @@ export interface LeaseDeps {
   onEnded: () => void;
   /** It was renewed. */
   onRenewed?: (() => void) | undefined;
-}
-
-/** A lease lasts several renewals; it counts as over `marginMs` early, since the two clocks need not run at one pace. */
-export interface LeaseTimes {
-  leaseMs: number;
-  renewMs: number;
-  marginMs: number;
 }
 
 /** A stop waits so long for a renewal. */

@@ -1,11 +1,16 @@
 import type { BoardEvent, BoardParts, Machine, MachineId, Project, ProjectId, StageId } from '@callboard/contract';
+import {
+  createCoalescingWorker,
+  type LimitsTable,
+  type Logger,
+  type ProjectLocation,
+  type ProjectsTable,
+  retryWhileStoreFails,
+  type Store,
+  type Tables,
+  type Tx,
+} from '@callboard/orchestrator/store';
 import { messageOf } from '@callboard/runtime/errors';
-import { createCoalescingWorker } from '../../lib/async.ts';
-import type { Logger } from '../../platform/runtime.ts';
-import type { ProjectLocation } from '../../store/ports/machine-port.ts';
-import type { ProjectsTable } from '../../store/ports/stage-port.ts';
-import type { LimitsTable } from '../../store/ports/usage-port.ts';
-import { retryWhileStoreFails, type Store, type Tables, type Tx } from '../../store/store.ts';
 
 /** The one store as this machine's services see it. */
 export interface MachineStores {
@@ -223,8 +228,8 @@ export interface Locations {
   of(machineId: MachineId): ProjectId[];
   /** The remote of the project's repository on this machine; null if it has none, and if it is not here. */
   remoteHere(id: ProjectId): string | null;
-  /** As `remoteName`. */
-  nameOf(address: string): string | null;
+  /** Returns the first address with a name that all machines share, as `remoteName` makes it; null if there is none. */
+  nameRemote(addresses: () => Promise<readonly string[]>): Promise<string | null>;
   /** Whether this machine is the first of those that have the project and are not lost: it does what one of them does. */
   isFirst(id: ProjectId): boolean;
   /** Finds the project that another machine has of this repository, and gives it a place on this one; null if there is none. */
@@ -274,7 +279,7 @@ export async function followLocations({ store, log, here: machineId }: FollowDep
   const self: Locations = {
     here: pathHere,
     remoteHere: (id) => placeHere(id)?.remote ?? null,
-    nameOf: remoteName,
+    nameRemote: async (addresses) => (await addresses()).map(remoteName).find((name) => name !== null) ?? null,
     isFirst: (id) => all.find((place) => place.projectId === id && !lost.has(place.machineId))?.machineId === machineId,
     async join(tx, { root, remote, name }) {
       const others = (await tx.projectLocations.list()).filter(({ projectId }) => pathHere(projectId) === null);

@@ -1,11 +1,11 @@
 import { RequestId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { until } from '../../../../../test-support/until.ts';
-import { joinTestStore, machineId } from '../../../test/support/test-machines.ts';
-import { asked, busyTestSession } from '../../../test/support/test-session.ts';
-import { openTestStore, sampleProject } from '../../../test/support/test-store.ts';
-import { beginLaunch } from '../../core/launch/begin-launch.ts';
-import { requireProject, type Store } from '../../store/store.ts';
+import { until } from '../../../../test-support/until.ts';
+import { beginLaunch } from '../../../orchestrator/src/core/launch/begin-launch.ts';
+import { requireProject, type Store } from '../../../orchestrator/src/store/store.ts';
+import { joinTestStore, machineId } from '../../../orchestrator/test/support/test-machines.ts';
+import { asked, busyTestSession } from '../../../orchestrator/test/support/test-session.ts';
+import { openTestStore, sampleProject } from '../../../orchestrator/test/support/test-store.ts';
 
 const worktree = { path: '/w/S1', branch: 'callboard/S1', base: 'c0ffee' };
 

@@ -1,75 +1,52 @@
 import { createHash } from 'node:crypto';
 import { hostname, loadavg, totalmem } from 'node:os';
 import { join, sep } from 'node:path';
-import type { MachineId, Project, Stage } from '@callboard/contract';
-import type { Logins } from '../core/commands/logins.ts';
-import type { Claims } from '../core/launch/begin-launch.ts';
-import { createLease, type Lease, startCutOff } from '../features/machines/lease.ts';
+import {
+  isWorking,
+  type MachineId,
+  type Project,
+  type SessionSummary,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
+import { endWithoutStore } from '@callboard/orchestrator/end-all-sessions';
+import {
+  type BeginDeps,
+  type Claims,
+  type GatewayPeers,
+  type SharedStores,
+  type StartContext,
+  VERSION,
+  type Workload,
+} from '@callboard/orchestrator/machines';
+import {
+  dataDirLayout,
+  identityOf,
+  type LaunchRecord,
+  type MachineReport,
+  pathExists,
+  Rejection,
+  type Store,
+  type Tx,
+} from '@callboard/orchestrator/store';
+import { type CutOffDeps, createLease, endIfCutOff, type Lease, startCutOff } from './lease.ts';
 import {
   createMachineStores,
   followEpochs,
   followLocations,
   followOwnership,
   type Locations,
-} from '../features/machines/machine-stores.ts';
-import { type Machines, startMachines } from '../features/machines/machines.ts';
-import { createRelay, type Relay } from '../features/machines/relay.ts';
-import type { GatewayPeers } from '../gateway/gateway.ts';
-import { createPeerLinks, createPeerServer, type PeerLinksDeps } from '../gateway/peers.ts';
-import { type CommandRouter, createCommandRouter } from '../gateway/route-commands.ts';
-import { Rejection } from '../lib/errors.ts';
-import { identityOf } from '../platform/data-dir.ts';
-import { pathExists } from '../platform/files.ts';
-import type { MachineReport } from '../store/ports/machine-port.ts';
-import type { LaunchRecord } from '../store/records.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { VERSION } from '../version.ts';
-import type { StartContext } from './context.ts';
-import { cutOffDeps, type Storage } from './open-storage.ts';
-
-/** What this machine reports of its work, once there is any. */
-export type Workload = Pick<MachineReport, 'claudeVersion' | 'sessions' | 'freeSlots'>;
-
-/** This machine among those that share its store. */
-export interface Membership {
-  machines: Machines;
-  places: Locations;
-  relay: Relay;
-  /** Returns what executes each command where it belongs. */
-  routeWith(logins: Pick<Logins, 'lookUp'>): CommandRouter;
-  lease: Lease;
-  claims: Claims;
-  /** Somebody had declared it lost, and it has not kept the work of its former stages since; also if it was removed from the list. */
-  wasLost: boolean;
-  /** The epoch of its lease, with which it may write. */
-  epoch: number;
-  /** Live text from and for other machines. */
-  peers: GatewayPeers;
-  /** Reports the workload with each renewal from now on. */
-  reportWith(read: () => Promise<Workload>): void;
-}
-
-/** The store as people's commands see it, and as the services that act unasked do: see `MachineStores`. */
-export interface Stores {
-  all: Store;
-  own: Store;
-  /** Null: one machine has everything. */
-  membership: Membership | null;
-}
+} from './machine-stores.ts';
+import { createMachineGate, startMachines } from './machines.ts';
+import { recoverOrphanedWorktrees, saveOrphanedWork } from './orphaned-worktrees.ts';
+import { createPeerLinks, createPeerServer, type PeerLinksDeps } from './peers.ts';
+import { createRelay } from './relay.ts';
+import { createCommandRouter } from './route-commands.ts';
 
 const NOTHING_YET: Workload = { claudeVersion: null, sessions: 0, freeSlots: 0 };
 
-/**
- * Makes this machine one of those that share the store: it gets a new epoch and a lease. With a store of its own it has
- * everything, and nothing is built.
- * @throws OperationalError `storage_failed`
- */
-export async function joinMachines(
-  context: StartContext,
-  { store, shared }: Pick<Storage, 'store' | 'shared'>,
-  onLost: () => void,
-): Promise<Stores> {
-  if (shared === null) return { all: store, own: store, membership: null };
+/** As `SharedStores.joinMachines`. */
+export const joinMachines: SharedStores['joinMachines'] = async (context, { store, shared }, onLost) => {
   const { config, log, platform, limits, life } = context;
   const { id: here, secret } = await identityOf(config.dataDir, platform);
   const cutOffWith = cutOffDeps(context);
@@ -112,19 +89,74 @@ export async function joinMachines(
   await store.transact((tx) => machines.notify(tx, here));
   const relay = createRelay({ store, platform, log, here, lease });
   life.onStop('relay', relay.stop);
-  const claims = createClaims(here, lease);
-  const membership = { machines, places, relay, lease, claims, wasLost, epoch };
+  const returning = { here, machines, wasLost, epoch };
   return {
     all,
     own,
     membership: {
-      ...membership,
+      here,
+      machines,
+      requirePin: machines.requirePin,
+      leads: machines.leads,
+      places: { ...places, nameRemotes: (remoteOf) => nameRemotes({ store: own, places, remoteOf }) },
+      claims: createClaims(here, lease),
+      mayWrite: lease.isHeld,
+      gates: [createMachineGate(machines)],
       peers: peersOf({ store, log, here, secret, ownerOf: ownership.ownerOf }),
       routeWith: ({ lookUp }) => createCommandRouter(machines, relay, lookUp),
-      reportWith(read) {
-        readWorkload = read;
+      saveOrphanedWork: (deps) => saveOrphanedWork(context, { ...deps, store: all, membership: returning }),
+      recoverOrphanedWorktrees: (deps) => recoverOrphanedWorktrees(context, returning, { ...deps, store: all }),
+      begin(deps) {
+        readWorkload = deps.workload;
+        life.onStop('membership', watchWorkload({ own, lease, ...deps }));
+        relay.serve(deps.execute);
+        void lease.renew().then(() => own.transact((tx) => machines.notify(tx, here)).catch(() => undefined)); // with its room
       },
     },
+  };
+};
+
+/** How long a change of the workload waits for others before it is reported. */
+const REPORT_MS = 200;
+
+/** Notices when a session begins or stops to work. */
+function createWorkload() {
+  const working = new Set<StageId>();
+  return {
+    /** Whether this changes how many sessions work. */
+    has({ stageId, state }: Pick<SessionSummary, 'stageId' | 'state'>): boolean {
+      if (isWorking(state) === working.has(stageId)) return false;
+      if (!working.delete(stageId)) working.add(stageId);
+      return true;
+    },
+  };
+}
+
+/** Reports the workload when it changes: the others place stages by what this machine last reported. Returns a function that stops that. */
+function watchWorkload({
+  own,
+  lease,
+  onMayWriteAgain,
+  onMachineUpdate,
+}: { own: Store; lease: Lease } & Pick<BeginDeps, 'onMayWriteAgain' | 'onMachineUpdate'>): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const soon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void lease.renew();
+    }, REPORT_MS).unref();
+  };
+  const workload = createWorkload();
+  const unlisten = [
+    () => clearTimeout(timer),
+    lease.onRegained(onMayWriteAgain),
+    own.onEvent(({ type, data }) => {
+      if (type === 'machine-updated') onMachineUpdate();
+      if (type === 'session-updated' && workload.has(data)) soon();
+    }),
+  ];
+  return () => {
+    for (const stop of unlisten) stop();
   };
 }
 
@@ -211,7 +243,7 @@ async function wasHere({ state, folder }: LaunchRecord, { worktree }: Stage): Pr
 }
 
 /** Names the remotes of repositories that got their place without one, so that other machines know them. */
-export async function nameRemotes({
+async function nameRemotes({
   store,
   places,
   remoteOf,
@@ -227,4 +259,34 @@ async function take(tx: Tx, id: Parameters<Tx['stages']['find']>[0], here: Machi
   const stage = await tx.stages.find(id);
   if (stage === null || !(await tx.stages.claim(id, here))) return;
   await tx.emit({ type: 'stage-updated', data: { stageId: id, stage: { ...stage, machineId: here } } });
+}
+
+/** How long a session has to end after a signal. */
+const GRACE_MS = 5_000;
+
+/** What ends the sessions of this machine when it is cut off; null if nothing does. Needs `/proc`, by which processes are found. */
+function cutOffDeps({ config, log }: Pick<StartContext, 'config' | 'log'>): CutOffDeps | null {
+  const { dataDir, endSessionsAfterMinutes } = config;
+  if (endSessionsAfterMinutes === null) return null;
+  if (process.platform !== 'linux') {
+    log.warn(
+      'CALLBOARD_END_SESSIONS_AFTER_MINUTES has no effect: without the database, sessions are found on Linux only',
+    );
+    return null;
+  }
+  return {
+    file: dataDirLayout(dataDir).renewal,
+    log,
+    afterMs: Math.round(endSessionsAfterMinutes * 60_000),
+    async end(reason) {
+      const options = { log: (line: string) => log.warn(line), graceMs: GRACE_MS, reason };
+      return (await endWithoutStore(dataDir, options)).failed;
+    },
+  };
+}
+
+/** As `SharedStores.endIfCutOff`. */
+export async function endSessionsIfCutOff(context: StartContext): Promise<void> {
+  const cutOff = cutOffDeps(context);
+  if (cutOff !== null) await endIfCutOff(cutOff);
 }

@@ -2,10 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { postgresLack } from '../../../../test-support/postgres.ts';
-import { createGitLab } from '../../test/support/repository.ts';
-import { machineId, machineReport } from '../../test/support/test-machines.ts';
-import { openTestStore, sampleProject, silent, stageId } from '../../test/support/test-store.ts';
-import { createWorktrees } from '../core/worktrees/worktrees.ts';
+import { createWorktrees } from '../../../orchestrator/src/core/worktrees/worktrees.ts';
+import { createGitLab } from '../../../orchestrator/test/support/repository.ts';
+import { machineId, machineReport } from '../../../orchestrator/test/support/test-machines.ts';
+import { openTestStore, sampleProject, silent, stageId } from '../../../orchestrator/test/support/test-store.ts';
 import { findUnrecorded } from './orphaned-worktrees.ts';
 
 it.skipIf(postgresLack !== '')(

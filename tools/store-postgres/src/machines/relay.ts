@@ -1,11 +1,17 @@
 import type { MachineId } from '@callboard/contract';
+import { isStorageFailure } from '@callboard/orchestrator/storage-error';
+import {
+  createCoalescingWorker,
+  type Logger,
+  type MachineRecord,
+  OperationalError,
+  type Platform,
+  Rejection,
+  retryUntilStored,
+  type Store,
+  type StoredCommand,
+} from '@callboard/orchestrator/store';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import { createCoalescingWorker } from '../../lib/async.ts';
-import { OperationalError, Rejection } from '../../lib/errors.ts';
-import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { MachineRecord, StoredCommand } from '../../store/ports/machine-port.ts';
-import { isStorageFailure } from '../../store/storage-error.ts';
-import { retryUntilStored, type Store } from '../../store/store.ts';
 import type { Lease } from './lease.ts';
 
 /** What one machine has for another one. */

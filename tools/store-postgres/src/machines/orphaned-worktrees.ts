@@ -1,28 +1,45 @@
 import { basename, join, sep } from 'node:path';
 import { LaunchId, type MachineId, type Stage, type StageId, type TrashEntry } from '@callboard/contract';
+import {
+  addNotice,
+  changeSession,
+  launchesIn,
+  type Notice,
+  type OrphanFate,
+  orphanFate,
+  type RecoveryDeps,
+  type StartContext,
+  type Worktrees,
+} from '@callboard/orchestrator/machines';
+import { isStorageFailure } from '@callboard/orchestrator/storage-error';
+import {
+  createCoalescingWorker,
+  createRetryTimer,
+  dataDirLayout,
+  endMarked,
+  findMarkedProcesses,
+  type OrphanedWorktree,
+  pathExists,
+  retryWhileStoreFails,
+  type Store,
+  type Tx,
+} from '@callboard/orchestrator/store';
 import { messageOf } from '@callboard/runtime/errors';
-import { launchesIn } from '../core/claude/claude-process.ts';
-import { changeSession } from '../core/session/change-session.ts';
-import { addNotice, type Notice } from '../core/session/session-change.ts';
-import type { Worktrees } from '../core/worktrees/worktrees.ts';
-import type { WorktreeCleaning } from '../features/trash/clean-worktrees.ts';
-import { type OrphanFate, orphanFate, type Trash } from '../features/trash/trash.ts';
-import { createCoalescingWorker, createRetryTimer } from '../lib/async.ts';
-import { dataDirLayout } from '../platform/data-dir.ts';
-import { pathExists } from '../platform/files.ts';
-import { endMarked, findMarkedProcesses } from '../platform/process-table.ts';
-import type { OrphanedWorktree } from '../store/ports/machine-port.ts';
-import { isStorageFailure } from '../store/storage-error.ts';
-import { retryWhileStoreFails, type Store, type Tx } from '../store/store.ts';
-import type { StartContext } from './context.ts';
-import type { Membership } from './join-machines.ts';
+import type { SharingMachines } from './machines.ts';
 
-interface RecoveryDeps {
+/** This machine, which may have been declared lost. */
+export interface ReturningMachine {
+  readonly here: MachineId;
+  machines: Pick<SharingMachines, 'nameOf'>;
+  /** Somebody had declared it lost, and it has not kept the work of its former stages since; also if it was removed from the list. */
+  wasLost: boolean;
+  /** The epoch of its lease, with which it may write. */
+  epoch: number;
+}
+
+interface OrphanedRecovery extends RecoveryDeps {
   /** With the stages of all machines. */
   store: Store;
-  cleaning: Pick<WorktreeCleaning, 'cleanOrphaned'>;
-  trash: Pick<Trash, 'list'>;
-  worktrees: Pick<Worktrees, 'dropTurns'>;
 }
 
 /** When one that could not go is tried again, first and at most: another git may have been at work there for a moment. */
@@ -35,14 +52,13 @@ const PAUSES = { firstMs: 3_000, maxMs: 600_000 };
  */
 export function recoverOrphanedWorktrees(
   context: StartContext,
-  membership: Membership | null,
-  deps: RecoveryDeps,
+  membership: ReturningMachine,
+  deps: OrphanedRecovery,
 ): void {
-  if (membership === null) return;
   const settling = { ...deps, membership };
   const { log, life } = context;
   const { store } = deps;
-  const { here } = membership.claims;
+  const { here } = membership;
   const stopped = new AbortController();
   /** The stages whose orphaned worktrees this machine has; null until they were read. */
   let watched: ReadonlySet<StageId> | null = null;
@@ -84,7 +100,7 @@ export function recoverOrphanedWorktrees(
 /** @returns false if it should go, and could not */
 async function settle(
   { log }: StartContext,
-  deps: RecoveryDeps & { membership: Membership },
+  deps: OrphanedRecovery & { membership: ReturningMachine },
   orphaned: OrphanedWorktree,
 ): Promise<boolean> {
   const { store, cleaning, trash, worktrees } = deps;
@@ -120,12 +136,12 @@ async function settle(
 
 /** Once for each reason. */
 async function reportWhyKept(
-  { store, membership }: RecoveryDeps & { membership: Membership },
+  { store, membership }: OrphanedRecovery & { membership: ReturningMachine },
   orphaned: OrphanedWorktree,
   reason: string,
 ): Promise<void> {
   if (orphaned.told === reason) return;
-  const name = await membership.machines.nameOf(membership.claims.here);
+  const name = await membership.machines.nameOf(membership.here);
   const { path } = orphaned.worktree;
   const where = reason.includes(path) ? '' : `, ${path}`;
   await note(
@@ -143,7 +159,7 @@ const note = (store: Store, orphaned: OrphanedWorktree, text: string): Promise<v
 
 /** A crash may have come between taking it away and saying so. */
 async function entryOf(
-  trash: RecoveryDeps['trash'],
+  trash: OrphanedRecovery['trash'],
   { stageId, projectId }: OrphanedWorktree,
 ): Promise<TrashEntry | null> {
   const entries = await trash.list();
@@ -151,7 +167,7 @@ async function entryOf(
 }
 
 async function recoveredText(
-  { machines, claims }: Membership,
+  { machines, here }: ReturningMachine,
   {
     fate,
     stage,
@@ -159,7 +175,7 @@ async function recoveredText(
     wasGone,
   }: { fate: OrphanFate; stage: Stage | null; entry: TrashEntry | null; wasGone: boolean },
 ): Promise<string> {
-  const name = await machines.nameOf(claims.here);
+  const name = await machines.nameOf(here);
   if (wasGone)
     return `${name} no longer has a worktree of this stage: its folder is gone, and Callboard did not remove it.`;
   const elsewhere = stage?.machineId ?? null;
@@ -182,7 +198,7 @@ function savedText(name: string, entry: TrashEntry | null): string {
 interface OrphanedDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'snapshotTurn' | 'findAbandonedWorktrees'>;
-  membership: Membership;
+  membership: ReturningMachine;
 }
 
 /** A stage that was taken from this machine while it was away. */
@@ -199,23 +215,19 @@ interface Orphaned {
  * ones with them, then ends their processes, and says in their transcripts what was found. A stage that fails keeps its
  * processes from nothing: they are ended all the same.
  */
-export async function saveOrphanedWork(
-  context: StartContext,
-  { membership, ...others }: Omit<OrphanedDeps, 'membership'> & { membership: Membership | null },
-): Promise<void> {
-  if (membership === null) return;
-  const deps = { ...others, membership };
-  await findUnrecorded(context, { ...others, here: membership.claims.here });
+export async function saveOrphanedWork(context: StartContext, deps: OrphanedDeps): Promise<void> {
+  const { membership, ...others } = deps;
+  await findUnrecorded(context, { ...others, here: membership.here });
   if (!membership.wasLost) return;
   for (const orphaned of await findOrphaned(context, deps)) await saveOne(context, deps, orphaned);
   await endDeleted(context, others.store);
   // Not before: whoever is killed in between begins again at the next start.
-  const { claims, epoch } = membership;
-  await others.store.transact((tx) => tx.machines.savedOrphanedWork(claims.here, epoch));
+  const { here, epoch } = membership;
+  await others.store.transact((tx) => tx.machines.savedOrphanedWork(here, epoch));
 }
 
 async function findOrphaned({ config }: StartContext, { store, membership }: OrphanedDeps): Promise<Orphaned[]> {
-  const { here } = membership.claims;
+  const { here } = membership;
   const worktrees = (await store.read.orphanedWorktrees.listOf(here)).filter(
     ({ isRecorded, isKept, isTaken }) => isRecorded && !isKept && !isTaken,
   );
@@ -254,8 +266,8 @@ async function saveOne(
   { store, worktrees, membership }: OrphanedDeps,
   { stageId, worktree, running }: Orphaned,
 ) {
-  const { claims, machines } = membership;
-  const name = await machines.nameOf(claims.here);
+  const { here, machines } = membership;
+  const name = await machines.nameOf(here);
   const saved = worktree === null ? NO_WORKTREE : await saveFiles(context, worktrees, worktree);
   const marked = await findMarkedProcesses();
   const count = running.flatMap((id) => marked.get(id) ?? []).length;

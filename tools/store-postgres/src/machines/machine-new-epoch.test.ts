@@ -5,14 +5,20 @@ import {
   type PostgresServer,
   postgresLack,
   startPostgres,
-} from '../../../../../test-support/postgres.ts';
-import { until } from '../../../../../test-support/until.ts';
-import { openPostgresStore } from '../../../../store-postgres/src/postgres-store.ts';
-import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
-import { joinTestStore } from '../../../test/support/test-machines.ts';
-import { sampleProject, sampleStage, silent, stageId, tickingPlatform } from '../../../test/support/test-store.ts';
-import { createLogins } from '../../core/commands/logins.ts';
-import type { Store } from '../../store/store.ts';
+} from '../../../../test-support/postgres.ts';
+import { until } from '../../../../test-support/until.ts';
+import { createLogins } from '../../../orchestrator/src/core/commands/logins.ts';
+import type { Store } from '../../../orchestrator/src/store/store.ts';
+import { startDatabaseProxy } from '../../../orchestrator/test/support/database-proxy.ts';
+import { joinTestStore } from '../../../orchestrator/test/support/test-machines.ts';
+import {
+  sampleProject,
+  sampleStage,
+  silent,
+  stageId,
+  tickingPlatform,
+} from '../../../orchestrator/test/support/test-store.ts';
+import { openPostgresStore } from '../postgres-store.ts';
 
 const STAGE = stageId('S1');
 const project = sampleProject();

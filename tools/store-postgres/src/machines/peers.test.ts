@@ -4,10 +4,10 @@ import { boardView, type MachineId, StageId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { until } from '../../../../test-support/until.ts';
-import { machineId } from '../../test/support/test-machines.ts';
-import { openTestStore, silent } from '../../test/support/test-store.ts';
-import type { CommandHandlers } from '../core/commands/command-handler.ts';
-import { openGateway } from './gateway.ts';
+import type { CommandHandlers } from '../../../orchestrator/src/core/commands/command-handler.ts';
+import { openGateway } from '../../../orchestrator/src/gateway/gateway.ts';
+import { machineId } from '../../../orchestrator/test/support/test-machines.ts';
+import { openTestStore, silent } from '../../../orchestrator/test/support/test-store.ts';
 import { createPeerLinks, createPeerServer } from './peers.ts';
 
 const SILENCE_MS = 1_000;

@@ -9,12 +9,12 @@ import { itAll } from '../../../../test-support/it-all.ts';
 import { createDatabase, postgresLack } from '../../../../test-support/postgres.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
-import { launchesIn } from '../../src/core/claude/claude-process.ts';
-import { dataDirLayout } from '../../src/platform/data-dir.ts';
-import { findMarkedProcesses } from '../../src/platform/process-table.ts';
-import { createCluster } from '../support/cluster.ts';
-import { gitThat } from '../support/git-that-dies.ts';
-import type { Kit } from '../support/kit.ts';
+import { launchesIn } from '../../../orchestrator/src/core/claude/claude-process.ts';
+import { dataDirLayout } from '../../../orchestrator/src/platform/data-dir.ts';
+import { findMarkedProcesses } from '../../../orchestrator/src/platform/process-table.ts';
+import { createCluster } from '../../../orchestrator/test/support/cluster.ts';
+import { gitThat } from '../../../orchestrator/test/support/git-that-dies.ts';
+import type { Kit } from '../../../orchestrator/test/support/kit.ts';
 
 /** Two machines, a stage on the second one for each title, at rest after its first turn, and what loses that machine. */
 async function setUp(titles: readonly string[], before: (attic: Kit) => Promise<void> = async () => undefined) {

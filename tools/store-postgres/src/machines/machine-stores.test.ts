@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { joinTestStore, machineId } from '../../../test/support/test-machines.ts';
-import { busyTestSession } from '../../../test/support/test-session.ts';
-import { openTestStore, sampleProject } from '../../../test/support/test-store.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../../orchestrator/src/store/store.ts';
+import { joinTestStore, machineId } from '../../../orchestrator/test/support/test-machines.ts';
+import { busyTestSession } from '../../../orchestrator/test/support/test-session.ts';
+import { openTestStore, sampleProject } from '../../../orchestrator/test/support/test-store.ts';
 
 const claim = (store: Store, stageId: string, n: number) =>
   store.transact(async (tx) => {

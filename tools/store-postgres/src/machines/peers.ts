@@ -1,18 +1,8 @@
-import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { MachineId, SessionNowFrame, StageId, TextDeltaFrame } from '@callboard/contract';
+import { type GatewayPeers, PEER_PATH, type PeerFrame } from '@callboard/orchestrator/machines';
+import type { Logger } from '@callboard/orchestrator/store';
 import { WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
-import type { Logger } from '../platform/runtime.ts';
-
-/** Lets other machines watch the live text of this one. */
-export interface PeerServer {
-  /** Answers an upgrade request. Never throws. */
-  admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
-  /** Sends a frame to those who watch its stage. */
-  send(frame: PeerFrame): void;
-  close(): void;
-}
 
 export interface PeerServerDeps {
   log: Logger;
@@ -25,7 +15,7 @@ export interface PeerServerDeps {
 /** A peer with this much unread data is disconnected; it connects again. */
 const UNREAD_BYTES = 4 * 1024 * 1024;
 
-export function createPeerServer({ log, isKnown, silenceMs = PEER_SILENCE_MS }: PeerServerDeps): PeerServer {
+export function createPeerServer({ log, isKnown, silenceMs = PEER_SILENCE_MS }: PeerServerDeps): GatewayPeers['entry'] {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
   const watched = new Map<WebSocket, ReadonlySet<StageId>>();
 
@@ -67,15 +57,11 @@ export function createPeerServer({ log, isKnown, silenceMs = PEER_SILENCE_MS }: 
   };
 }
 
-/** Where one orchestrator asks another one for live text. */
-export const PEER_PATH = '/machine';
-
 /** What it wants: the stages that somebody watches, all of them with each change. */
 const PeerRequest = z.object({ watch: z.array(StageId).max(10_000) });
 
-/** What it gets: text of those stages, and what their sessions do this moment. */
-export const PeerFrame = z.discriminatedUnion('type', [TextDeltaFrame, SessionNowFrame]);
-export type PeerFrame = z.infer<typeof PeerFrame>;
+/** What it gets. */
+const Frame = z.discriminatedUnion('type', [TextDeltaFrame, SessionNowFrame]);
 
 /** How often each side of a connection between machines makes sure that the other one is there. */
 const PEER_SILENCE_MS = 10_000;
@@ -95,13 +81,6 @@ function endIfSilent(socket: WebSocket, everyMs: number): void {
     isHeard = true;
   });
   socket.on('close', () => clearInterval(timer));
-}
-
-/** Connections to the machines whose stages somebody watches here. */
-export interface PeerLinks {
-  /** Says which stages are watched now: connects to their machines, and disconnects from others. */
-  watch(stageIds: ReadonlySet<StageId>): void;
-  close(): void;
 }
 
 export interface PeerLinksDeps {
@@ -128,7 +107,7 @@ interface Link {
 }
 
 /** Losing one loses no transcript: what a session says is in the store as soon as it is complete. */
-export function createPeerLinks(deps: PeerLinksDeps): PeerLinks {
+export function createPeerLinks(deps: PeerLinksDeps): ReturnType<GatewayPeers['linksWith']> {
   const { log, here, secret, ownerOf, addressOf, onFrame, silenceMs = PEER_SILENCE_MS } = deps;
   const links = new Map<MachineId, Link>();
 
@@ -169,7 +148,7 @@ export function createPeerLinks(deps: PeerLinksDeps): PeerLinks {
 
   /** A machine tells of its own stages alone. */
   function receive(id: MachineId, text: string): void {
-    const frame = PeerFrame.safeParse(parsed(text));
+    const frame = Frame.safeParse(parsed(text));
     if (frame.success && ownerOf(frame.data.data.stageId) === id) onFrame(frame.data);
   }
 

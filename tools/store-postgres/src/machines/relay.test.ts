@@ -1,13 +1,13 @@
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDatabaseOn, postgresLack, startPostgres } from '../../../../../test-support/postgres.ts';
-import { until } from '../../../../../test-support/until.ts';
-import { openPostgresStore } from '../../../../store-postgres/src/postgres-store.ts';
-import { joinTestStore, machineId } from '../../../test/support/test-machines.ts';
-import { openTestStore, silent } from '../../../test/support/test-store.ts';
-import { nodePlatform } from '../../platform/runtime.ts';
-import type { StoredCommand } from '../../store/ports/machine-port.ts';
-import type { Store } from '../../store/store.ts';
+import { createDatabaseOn, postgresLack, startPostgres } from '../../../../test-support/postgres.ts';
+import { until } from '../../../../test-support/until.ts';
+import { nodePlatform } from '../../../orchestrator/src/platform/runtime.ts';
+import type { StoredCommand } from '../../../orchestrator/src/store/ports/machine-port.ts';
+import type { Store } from '../../../orchestrator/src/store/store.ts';
+import { joinTestStore, machineId } from '../../../orchestrator/test/support/test-machines.ts';
+import { openTestStore, silent } from '../../../orchestrator/test/support/test-store.ts';
+import { openPostgresStore } from '../postgres-store.ts';
 import { createRelay } from './relay.ts';
 
 const LOGIN = { actor: { name: 'Ada' }, loginId: 'login-1', device: 'Firefox', kind: 'page' } as const;

@@ -1,14 +1,19 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { postgresLack } from '../../../../../test-support/postgres.ts';
-import { until } from '../../../../../test-support/until.ts';
-import { openPostgresStore } from '../../../../store-postgres/src/postgres-store.ts';
-import { startDatabaseProxy } from '../../../test/support/database-proxy.ts';
-import { LEASE_MS, machineId, machineReport, movablePlatform } from '../../../test/support/test-machines.ts';
-import { createStoreDatabase } from '../../../test/support/test-postgres.ts';
-import { openTestStore, silent } from '../../../test/support/test-store.ts';
-import { OperationalError } from '../../lib/errors.ts';
-import { nodePlatform } from '../../platform/runtime.ts';
-import { isStorageFailure } from '../../store/storage-error.ts';
+import { postgresLack } from '../../../../test-support/postgres.ts';
+import { until } from '../../../../test-support/until.ts';
+import { OperationalError } from '../../../orchestrator/src/lib/errors.ts';
+import { nodePlatform } from '../../../orchestrator/src/platform/runtime.ts';
+import { isStorageFailure } from '../../../orchestrator/src/store/storage-error.ts';
+import { startDatabaseProxy } from '../../../orchestrator/test/support/database-proxy.ts';
+import {
+  LEASE_MS,
+  machineId,
+  machineReport,
+  movablePlatform,
+} from '../../../orchestrator/test/support/test-machines.ts';
+import { createStoreDatabase } from '../../../orchestrator/test/support/test-postgres.ts';
+import { openTestStore, silent } from '../../../orchestrator/test/support/test-store.ts';
+import { openPostgresStore } from '../postgres-store.ts';
 import { createLease } from './lease.ts';
 
 async function open(report = async () => machineReport()) {
