@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import { dirname } from 'node:path';
 import type { MachineId } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { bootId } from '@callboard/runtime/process-identity';
 import { settlesWithin } from '@callboard/runtime/settles-within';
@@ -63,7 +64,7 @@ const SLOW_MS = 3_000;
  */
 export function createLease(deps: LeaseDeps): Lease {
   const { store, platform, log, id, epoch, report, times, onEnded, onRenewed } = deps;
-  const listeners = new Set<() => void>();
+  const regained = createEmitter();
   const marks = () => ({ uptimeMs: platform.uptimeMs(), timeMs: platform.now().getTime() });
   let renewed = marks();
   let hasEnded = false;
@@ -98,7 +99,7 @@ export function createLease(deps: LeaseDeps): Lease {
     const wasHeld = isHeld();
     renewed = sent;
     onRenewed?.();
-    if (!wasHeld && isHeld()) for (const listener of listeners) listener();
+    if (!wasHeld && isHeld()) regained.emit();
   }
 
   function end(): void {
@@ -127,10 +128,7 @@ export function createLease(deps: LeaseDeps): Lease {
       if (isHeld()) return;
       throw new OperationalError('lease_lost', hasEnded ? ENDED : RUN_OUT);
     },
-    onRegained(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onRegained: regained.subscribe,
     renew,
     async stop() {
       stopped = true;
