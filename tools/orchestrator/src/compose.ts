@@ -8,6 +8,7 @@ import {
   type StageId,
   type TextDelta,
 } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -127,8 +128,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const programs = watchPrograms(context, repositories);
     logClaudeUpdates(programs.login, onUpdate);
     const outboxSignal = createSignal<StageId>();
-    const deltas = createDeltas<TextDelta>();
-    const nows = createDeltas<SessionNowUpdate>();
+    const deltas = createEmitter<TextDelta>();
+    const nows = createEmitter<SessionNowUpdate>();
     await membership.saveOrphanedWork(repositories);
     const running = await runSessions(context, {
       ...repositories,
@@ -136,8 +137,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       store: own,
       outboxSignal,
       membership,
-      onTextDelta: deltas.pass,
-      onSessionNow: nows.pass,
+      onTextDelta: deltas.emit,
+      onSessionNow: nows.emit,
       onLaunchUpdate: metrics.countLaunch,
     });
     const services = await createServices(
@@ -166,8 +167,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const serving = { ...config, ...execution, ...read, ...membership, store, version: VERSION };
     const gateway = await openGateway(serving);
     life.onStop('gateway', gateway.close);
-    deltas.listen(gateway.onTextDelta);
-    nows.listen(gateway.onSessionNow);
+    deltas.subscribe(gateway.onTextDelta);
+    nows.subscribe(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
     const automated = { ...repositories, ...machine, ...stores, store: own };
     const { scheduler, mayStart, endAllIdle } = await startAutomation(context, automated);
@@ -189,7 +190,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       requireCaller: services.callers.requireHolder,
       execute: (frame, watch) => executeCommand(execution, frame, watch),
       onEvent: store.onEvent,
-      onTextDelta: deltas.listen,
+      onTextDelta: deltas.subscribe,
       endIdle: endAllIdle,
       stop: life.stop,
     };
@@ -254,20 +255,6 @@ function watchPrograms({ config, log, platform, limits, life }: StartContext, { 
   const sandbox = createSandboxWatch({ log, attempt: (signal) => checkSandbox(claudeEnv, signal) });
   life.onStop('sandbox', sandbox.stop);
   return { claude, sandbox, login };
-}
-
-/** What is passed on and never stored, for the gateway and for embedders. */
-function createDeltas<T>() {
-  const listeners = new Set<(delta: T) => void>();
-  return {
-    pass(delta: T): void {
-      for (const listener of listeners) listener(delta);
-    },
-    listen(listener: (delta: T) => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
 }
 
 interface BeginDeps {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { settlesWithin } from './settles-within.ts';
-import { orAborted, pause, untilAborted } from './waits.ts';
+import { createBackoff, orAborted, pause, untilAborted } from './waits.ts';
 
 const never = new Promise<never>(() => undefined);
 const aborted = AbortSignal.abort(new Error('over'));
@@ -48,5 +48,29 @@ describe('settlesWithin', () => {
 
   it('resolves with false for a promise that does not settle in time', async () => {
     expect(await settlesWithin(never, 1)).toBe(false);
+  });
+});
+
+describe('a backoff', () => {
+  it('doubles its delay up to the limit, and begins again after a reset', () => {
+    const backoff = createBackoff({ firstMs: 100, maxMs: 1_000 });
+    expect(Array.from({ length: 6 }, () => backoff.next())).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    backoff.reset();
+    expect(backoff.next()).toBe(100);
+  });
+
+  it('takes another limit for one delay, also a higher one', () => {
+    const backoff = createBackoff({ firstMs: 400, maxMs: 500 });
+    expect([backoff.next(2_000), backoff.next(2_000), backoff.next(2_000), backoff.next()]).toEqual([
+      400, 800, 1_600, 500,
+    ]);
+  });
+
+  it('never waits longer than the limit, not even at first', () => {
+    expect(createBackoff({ firstMs: 100, maxMs: 20 }).next()).toBe(20);
+  });
+
+  it('ends its wait when the signal aborts', async () => {
+    await createBackoff({ firstMs: 3_600_000, maxMs: 3_600_000 }).wait(aborted);
   });
 });

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { FromServer, type StartFailure, type ToServer } from '@callboard/runtime/supervision';
-import { orAborted } from '@callboard/runtime/waits';
+import { type BackoffLimits, createBackoff, orAborted, pause } from '@callboard/runtime/waits';
 import { CliError, ServerStartError } from '../errors.ts';
 
 /** A login of a browser, or of a terminal of this name; `heldFile` as in `ToServer`. */
@@ -175,7 +174,7 @@ export interface SupervisedServerDeps {
 }
 
 export interface RestartTiming {
-  readonly backOff: BackOffLimits;
+  readonly restart: RestartLimits;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
   /** For this long, the same line about a server that keeps failing is not repeated. */
@@ -190,8 +189,8 @@ export function superviseServer(deps: SupervisedServerDeps): SupervisedServer {
   const { name, timing } = deps;
   const stopping = new AbortController();
   const readiness = createReadiness();
-  const backOff = createBackOff(timing.backOff, () => performance.now());
-  const runs = createRuns(deps, readiness, backOff);
+  const restartDelay = createRestartDelay(timing.restart, () => performance.now());
+  const runs = createRuns(deps, readiness, restartDelay);
   const saved = keepRunning();
 
   async function keepRunning(): Promise<void> {
@@ -200,9 +199,9 @@ export function superviseServer(deps: SupervisedServerDeps): SupervisedServer {
       const cause = await runs.runOnce();
       if (cause === null || stopping.signal.aborted) return;
       const problem = runs.problem();
-      const delay = backOff.down(problem === null ? undefined : REFUSED_CAP_MS);
+      const delay = restartDelay.down(problem === null ? undefined : REFUSED_CAP_MS);
       logOnce(problem ?? `the ${name} has ended (${cause}); restarting it in ${delay} ms`);
-      await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
+      await pause(delay, stopping.signal);
     }
   }
 
@@ -231,7 +230,7 @@ export function superviseServer(deps: SupervisedServerDeps): SupervisedServer {
 }
 
 /** Runs the processes of a server, one after another. */
-function createRuns(deps: SupervisedServerDeps, readiness: Readiness, backOff: BackOff) {
+function createRuns(deps: SupervisedServerDeps, readiness: Readiness, restartDelay: RestartDelay) {
   const { name, log } = deps;
   const startedAt = performance.now();
   let port = deps.port;
@@ -243,7 +242,7 @@ function createRuns(deps: SupervisedServerDeps, readiness: Readiness, backOff: B
     port = actual;
     if (problem !== null) log(`the ${name} is up again`);
     problem = null;
-    backOff.up();
+    restartDelay.up();
     readiness.up(actual);
   }
 
@@ -336,36 +335,31 @@ function withoutRepeats(log: (line: string) => void, repeatMs: number): (line: s
   };
 }
 
-/** The limits of a back-off. */
-export interface BackOffLimits {
-  readonly firstMs: number;
-  readonly capMs: number;
+export interface RestartLimits extends BackoffLimits {
   /** After this long up, the next failure counts as the first again. */
   readonly resetMs: number;
 }
 
 /** How long to wait before a server is restarted: doubles up to a cap, and never gives up. */
-export interface BackOff {
+export interface RestartDelay {
   /** The server is up. */
   up(): void;
-  /** The server is down. Returns the milliseconds to wait. @param capMs the longest wait, if it is to be another one this time */
-  down(capMs?: number): number;
+  /** The server is down. Returns the milliseconds to wait. @param maxMs the longest wait, if it is to be another one this time */
+  down(maxMs?: number): number;
 }
 
 /** @param now milliseconds on a monotonic clock */
-export function createBackOff(limits: BackOffLimits, now: () => number): BackOff {
-  let delay = limits.firstMs;
+export function createRestartDelay(limits: RestartLimits, now: () => number): RestartDelay {
+  const backoff = createBackoff(limits);
   let upSince: number | null = null;
   return {
     up: () => {
       upSince = now();
     },
-    down: (capMs = limits.capMs) => {
-      if (upSince !== null && now() - upSince >= limits.resetMs) delay = limits.firstMs;
+    down: (maxMs) => {
+      if (upSince !== null && now() - upSince >= limits.resetMs) backoff.reset();
       upSince = null;
-      const wait = Math.min(delay, capMs);
-      delay = Math.min(wait * 2, capMs);
-      return wait;
+      return backoff.next(maxMs);
     },
   };
 }

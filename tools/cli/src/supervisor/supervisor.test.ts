@@ -90,7 +90,7 @@ it('restarts a killed server on the same port with the same configuration', asyn
 });
 
 it('waits longer before each restart of a server that keeps ending, and never gives up', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 0 };
+  const timing = { restart: { firstMs: 5, maxMs: 20, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: crashing });
   const patience = new AbortController();
   const started = supervisor.start(patience.signal);
@@ -105,7 +105,7 @@ it('waits longer before each restart of a server that keeps ending, and never gi
 
 it('logs a repeated failure once, and keeps retrying', async () => {
   const counter = join(await temporaryFolder(), 'starts');
-  const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
+  const timing = { restart: { firstMs: 5, maxMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const env = { ...process.env, COUNT_STARTS_IN: counter };
   const { supervisor, lines } = supervise({ timing, env, servers: crashing });
   const patience = new AbortController();
@@ -134,7 +134,7 @@ it('waits for a port that the servers of a killed supervisor still hold', async 
 });
 
 it('says why a server that was up cannot start again, keeps trying, and gives no link meanwhile', async () => {
-  const timing = { backOff: { firstMs: 300, capMs: 300, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
+  const timing = { restart: { firstMs: 300, maxMs: 300, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const { supervisor, lines } = supervise({ timing });
   const { port } = await supervisor.start(never);
   const portHolder = await takePortFromWebServer(port);
@@ -150,7 +150,7 @@ it('says why a server that was up cannot start again, keeps trying, and gives no
 });
 
 it('tells the cause that kept a server from starting only until its next start ends otherwise', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
+  const timing = { restart: { firstMs: 5, maxMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const reported = join(await temporaryFolder(), 'told');
   const servers = { orchestrator: fixture('failing-server.ts'), webServer: compliant };
   const { supervisor, lines } = supervise({ timing, servers, env: { ...process.env, FAILS_AS: reported } });
@@ -166,7 +166,7 @@ it('tells the cause that kept a server from starting only until its next start e
 });
 
 it('stops both, with SIGKILL if they ignore SIGTERM', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 50, repeatMs: 0 };
+  const timing = { restart: { firstMs: 5, maxMs: 20, resetMs: 10_000 }, graceMs: 50, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: both(fixture('stubborn-server.ts')) });
   const { web, orchestrator } = await reportsOf((await supervisor.start(never)).port);
   await supervisor.stop();
@@ -186,7 +186,7 @@ it('kills both at once, and restarts neither', async () => {
 });
 
 it('does not restart a server that ends before its turn to be stopped', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 1_000, repeatMs: 0 };
+  const timing = { restart: { firstMs: 5, maxMs: 20, resetMs: 10_000 }, graceMs: 1_000, repeatMs: 0 };
   const servers = { orchestrator: compliant, webServer: fixture('stubborn-server.ts') };
   const { supervisor, lines } = supervise({ timing, servers });
   const { orchestrator } = await reportsOf((await supervisor.start(never)).port);

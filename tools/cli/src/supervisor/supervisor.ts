@@ -61,7 +61,7 @@ export interface SupervisorDeps {
 }
 
 export const defaultTiming: RestartTiming = {
-  backOff: { firstMs: 100, capMs: 1_000, resetMs: 10_000 },
+  restart: { firstMs: 100, maxMs: 1_000, resetMs: 10_000 },
   graceMs: 5_000,
   repeatMs: 60_000,
 };

@@ -1,4 +1,4 @@
-import { pause } from '@callboard/runtime/waits';
+import { type Backoff, createBackoff } from '@callboard/runtime/waits';
 import { z } from 'zod';
 import { type CommandInput, type CommandReply, commands, REPLY_LIMITS_MS, timeOf } from '../commands.ts';
 import { IDEMPOTENCY_AGE_HEADER, IDEMPOTENCY_KEY_HEADER } from '../http.ts';
@@ -153,7 +153,7 @@ async function* httpEvents(deps: HttpEventsOptions): AsyncGenerator<StreamItem, 
   const { signal, maxPauseMs } = deps;
   let { since } = deps;
   let status: string | null = null;
-  let pauseMs = FIRST_PAUSE_MS;
+  const backoff = createBackoff({ firstMs: FIRST_PAUSE_MS, maxMs: maxPauseMs });
   /** The last connection was lost, or is held up by a proxy: the next one polls from its beginning. */
   let isSuspect = false;
   /** The connection ends because another one is wanted. */
@@ -170,7 +170,7 @@ async function* httpEvents(deps: HttpEventsOptions): AsyncGenerator<StreamItem, 
         since ??= seq;
       };
       for await (const item of oneConnection({ ...deps, since, isSuspect, onMove, onStalled, onPosition })) {
-        pauseMs = FIRST_PAUSE_MS;
+        backoff.reset();
         if (item.type === 'stream') since ??= item.data.seq;
         else if (item.type === 'resync') since = item.data.seq;
         else if ('seq' in item) since = item.seq;
@@ -190,8 +190,7 @@ async function* httpEvents(deps: HttpEventsOptions): AsyncGenerator<StreamItem, 
     }
     if (status !== 'unreachable') yield UNREACHABLE;
     status = 'unreachable';
-    await pause(pauseMs, signal);
-    pauseMs = Math.min(pauseMs * 2, maxPauseMs);
+    await backoff.wait(signal);
   }
 }
 
@@ -233,7 +232,7 @@ export const isLost = (error: unknown): error is TransportError =>
   error instanceof TransportError &&
   (LOST.includes(error.code) || (error.code === 'unreadable' && error.status >= 500));
 
-const DELAYS_MS = [200, 400, 800, 1_600];
+const RESEND_BACKOFF = { firstMs: 200, maxMs: 1_600 };
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -267,6 +266,7 @@ export async function resend<T>(
   send: (attempt: Attempt) => Promise<T>,
   { patienceMs, attemptMs, heldMs = 0, wait = sleep, unanswered }: Resending,
 ): Promise<T> {
+  const backoff = createBackoff(RESEND_BACKOFF);
   let waited = 0;
   let held = 0;
   let unknownSince: number | null = null;
@@ -285,7 +285,7 @@ export async function resend<T>(
       if (waited + Math.max(0, held - heldMs) >= patienceMs)
         throw isNotDone && unknownSince !== null ? unanswered() : error;
     }
-    const delay = DELAYS_MS[Math.min(nth, DELAYS_MS.length) - 1] ?? 0;
+    const delay = backoff.next();
     waited += delay;
     await wait(delay);
   }
@@ -346,7 +346,7 @@ interface OpenStream {
   /** One request after the other, each with the newest stages, so that an older one cannot arrive last. */
   last: Promise<unknown>;
   timer: ReturnType<typeof setTimeout> | undefined;
-  pauseMs: number;
+  backoff: Backoff;
   over: AbortController;
 }
 
@@ -363,7 +363,7 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchDeps): StreamW
     try {
       await reported;
       clearTimeout(stream.timer); // of an older one that failed
-      stream.pauseMs = FIRST_PAUSE_MS;
+      stream.backoff.reset();
     } catch (error) {
       if (stream.over.signal.aborted) return; // the next one is told when it opens
       if (isNoStream(error)) return moved(stream);
@@ -387,8 +387,7 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchDeps): StreamW
 
   function later(stream: OpenStream): void {
     clearTimeout(stream.timer);
-    stream.timer = setTimeout(() => void notify(stream).catch(() => undefined), Math.min(stream.pauseMs, maxPauseMs));
-    stream.pauseMs *= 2;
+    stream.timer = setTimeout(() => void notify(stream).catch(() => undefined), stream.backoff.next());
   }
 
   function ended(streamId: string): void {
@@ -401,7 +400,8 @@ export function createStreamWatch({ put, maxPauseMs }: StreamWatchDeps): StreamW
   return {
     opened(id, reopen) {
       const over = new AbortController();
-      const stream = { id, reopen, over, last: Promise.resolve(), timer: undefined, pauseMs: FIRST_PAUSE_MS };
+      const backoff = createBackoff({ firstMs: FIRST_PAUSE_MS, maxMs: maxPauseMs });
+      const stream = { id, reopen, over, last: Promise.resolve(), timer: undefined, backoff };
       streams.set(id, stream);
       if (wanted.length > 0) void notify(stream).catch(() => undefined); // it is told again, or cannot be
     },

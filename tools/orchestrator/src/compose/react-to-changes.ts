@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { type BoardNotices, isClaudeAway, NOTHING_STORED } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import type { ReAttaching } from '../core/launch/re-attach-launches.ts';
 import {
   createBudgetGate,
@@ -192,10 +193,10 @@ type BudgetUpdate = 'figures' | 'limits';
 /** Builds the budgets, and watches what is spent. */
 export function composeBudgets({ log, platform, life }: StartContext, deps: BudgetServicesDeps) {
   const { store, own, sessions, messages, sideRuns } = deps;
-  const listeners = new Set<(updates: BudgetUpdate) => void>();
+  const updated = createEmitter<BudgetUpdate>();
   const notify = (updates: BudgetUpdate) => {
     if (updates === 'limits') sideRuns.schedule();
-    for (const listener of listeners) listener(updates);
+    updated.emit(updates);
   };
   const watch = startBudgetWatch({
     // Spending anywhere counts; turns are interrupted where they run.
@@ -218,11 +219,7 @@ export function composeBudgets({ log, platform, life }: StartContext, deps: Budg
     sendTextIn: messages.sendTextIn,
     release: messages.release,
   });
-  const onBudgetUpdate = (listener: (updates: BudgetUpdate) => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  return { budgets, onBudgetUpdate };
+  return { budgets, onBudgetUpdate: updated.subscribe };
 }
 
 type AutomationDeps = Storage &

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClaudeState, isClaudeAway } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 import {
   type ClaudeProgram,
@@ -72,7 +73,7 @@ const TRIAL_LIMITS = { stepMs: 60_000, wholeMs: 600_000 };
 export function createClaudeWatch(deps: ClaudeWatchDeps): ClaudeWatch {
   const { dataDir, log, env, trialDelayMs, trialLimits = TRIAL_LIMITS } = deps;
   const stopping = new AbortController();
-  const listeners = new Set<(tried: Tried | null) => void>();
+  const trialEnded = createEmitter<Tried | null>();
   const { signal } = stopping;
   const cache = createProgramCache({ ...deps, signal });
   const trials = createBackgroundTrials({
@@ -84,8 +85,7 @@ export function createClaudeWatch(deps: ClaudeWatchDeps): ClaudeWatch {
     signal,
     onEnded(program, report) {
       const { version } = program;
-      const tried = version === null || report === null ? null : { version, gaps: gapsOf(program, report) };
-      for (const listener of listeners) listener(tried);
+      trialEnded.emit(version === null || report === null ? null : { version, gaps: gapsOf(program, report) });
     },
   });
 
@@ -122,10 +122,7 @@ export function createClaudeWatch(deps: ClaudeWatchDeps): ClaudeWatch {
         })
         .catch((error: unknown) => log.info({ reason: messageOf(error) }, 'no claude found to check'));
     },
-    onTried(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onTried: trialEnded.subscribe,
     async stop() {
       stopping.abort(new Error('stopped'));
       await trials.idle();

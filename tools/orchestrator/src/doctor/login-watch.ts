@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CLAUDE_UNCHECKED, type ClaudeState, type TurnOutcome } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import type { Environment } from '@callboard/runtime/environment';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
@@ -50,7 +51,7 @@ const INSTALL = 'npm install -g @anthropic-ai/claude-code';
 export function createLoginWatch(deps: LoginWatchDeps): LoginWatch {
   const { log, platform, env, home, findClaude, askLogin, delayMs = 1_500, checkIntervalMs } = deps;
   const stopping = new AbortController();
-  const listeners = new Set<() => void>();
+  const changed = createEmitter();
   let known = CLAUDE_UNCHECKED;
   let since = platform.now().toISOString();
   const files = watchFiles(loginFiles({ env, home }));
@@ -63,7 +64,7 @@ export function createLoginWatch(deps: LoginWatchDeps): LoginWatch {
     known = found;
     since = platform.now().toISOString();
     watch(found.state === 'missing' || found.state === 'not-logged-in');
-    for (const listener of listeners) listener();
+    changed.emit();
   }
 
   /** Only while something is to be mended: at rest nothing is polled. */
@@ -112,10 +113,7 @@ export function createLoginWatch(deps: LoginWatchDeps): LoginWatch {
       else if (outcome === 'succeeded') save(READY);
     },
     sawMissing,
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changed.subscribe,
     begin() {
       sleep(delayMs, undefined, { signal: stopping.signal, ref: false }).then(check, () => undefined); // stopped
     },

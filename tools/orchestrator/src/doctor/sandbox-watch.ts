@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import type { checkSandbox } from '../core/claude/sandbox.ts';
 import type { Logger } from '../platform/runtime.ts';
 
@@ -32,7 +33,7 @@ export interface SandboxWatch {
 
 export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWatchDeps): SandboxWatch {
   const stopping = new AbortController();
-  const listeners = new Set<() => void>();
+  const changed = createEmitter();
   let known = SANDBOX_UNTRIED;
   let running: Promise<SandboxSupport> | null = null;
   let isRefused = false;
@@ -40,7 +41,7 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
   function save(found: SandboxSupport): SandboxSupport {
     const isNew = found.state !== known.state || found.why !== known.why;
     known = found;
-    if (isNew) for (const listener of listeners) listener();
+    if (isNew) changed.emit();
     return found;
   }
 
@@ -68,10 +69,7 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
       isRefused = true;
       save({ state: 'fails', why, how: 'Run `callboard doctor`, then restart Callboard.' });
     },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changed.subscribe,
     begin() {
       sleep(delayMs, undefined, { signal: stopping.signal, ref: false }).then(
         () => (known === SANDBOX_UNTRIED ? check() : known), // a launch may have checked it meanwhile

@@ -1,3 +1,5 @@
+import { type BackoffLimits, createBackoff } from '@callboard/runtime/waits';
+
 /** Polls many subjects in turn, with one timer for all. */
 export interface SharedPoll {
   /**
@@ -218,19 +220,18 @@ export interface RetryTimer<T> {
 }
 
 /** @param retry makes an attempt, after which `attempted` is called */
-export function createRetryTimer<T>(
-  retry: () => void,
-  { firstMs, maxMs }: { firstMs: number; maxMs: number },
-): RetryTimer<T> {
+export function createRetryTimer<T>(retry: () => void, limits: BackoffLimits): RetryTimer<T> {
+  const backoff = createBackoff(limits);
   let before: ReadonlySet<T> = new Set();
-  let pauseMs = firstMs;
+  let pauseMs = backoff.next();
   let timer: NodeJS.Timeout | undefined;
   let isRetry = false;
   return {
     attempted(left) {
       clearTimeout(timer);
-      if (!left.isSubsetOf(before)) pauseMs = firstMs;
-      else if (isRetry) pauseMs = Math.min(2 * pauseMs, maxMs);
+      const isAnyNew = !left.isSubsetOf(before);
+      if (isAnyNew) backoff.reset();
+      if (isAnyNew || isRetry) pauseMs = backoff.next();
       before = left;
       isRetry = false;
       if (left.size === 0) return;

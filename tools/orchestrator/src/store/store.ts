@@ -9,6 +9,7 @@ import type {
   Stage,
   StageId,
 } from '@callboard/contract';
+import { createBackoff } from '@callboard/runtime/waits';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../platform/runtime.ts';
 import type {
@@ -223,8 +224,7 @@ export interface RetryDeps {
   signal: AbortSignal;
 }
 
-const FIRST_PAUSE_MS = 250;
-const MAX_PAUSE_MS = 10_000;
+const BACKOFF = { firstMs: 250, maxMs: 10_000 };
 
 /**
  * Runs the transaction until the store accepts it: for facts that only need to be recorded. Commits without a sync of its
@@ -245,14 +245,15 @@ export async function retryWhileStoreFails<T>(
   { log, signal }: Omit<RetryDeps, 'store'>,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+  const backoff = createBackoff(BACKOFF);
+  for (;;) {
     signal.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
       log.info({ err: error }, 'the store failed; retrying');
-      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(backoff.next(), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }

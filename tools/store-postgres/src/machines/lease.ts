@@ -12,6 +12,7 @@ import {
   type Platform,
   type Store,
 } from '@callboard/orchestrator/store';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { bootId } from '@callboard/runtime/process-identity';
 import { settlesWithin } from '@callboard/runtime/settles-within';
@@ -60,7 +61,7 @@ const SLOW_MS = 3_000;
  */
 export function createLease(deps: LeaseDeps): Lease {
   const { store, platform, log, id, epoch, report, times, onEnded, onRenewed } = deps;
-  const listeners = new Set<() => void>();
+  const regained = createEmitter();
   const marks = () => ({ uptimeMs: platform.uptimeMs(), timeMs: platform.now().getTime() });
   let renewed = marks();
   let hasEnded = false;
@@ -95,7 +96,7 @@ export function createLease(deps: LeaseDeps): Lease {
     const wasHeld = isHeld();
     renewed = sent;
     onRenewed?.();
-    if (!wasHeld && isHeld()) for (const listener of listeners) listener();
+    if (!wasHeld && isHeld()) regained.emit();
   }
 
   function end(): void {
@@ -124,10 +125,7 @@ export function createLease(deps: LeaseDeps): Lease {
       if (isHeld()) return;
       throw new OperationalError('lease_lost', hasEnded ? ENDED : RUN_OUT);
     },
-    onRegained(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onRegained: regained.subscribe,
     renew,
     async stop() {
       stopped = true;

@@ -10,6 +10,7 @@ import {
   type Tables,
   type Tx,
 } from '@callboard/orchestrator/store';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 
 /** The one store as this machine's services see it. */
@@ -137,20 +138,17 @@ export interface Epochs {
  * by a machine that was cut off from the database.
  */
 export function followEpochs({ store, log, reload }: EpochDeps): Epochs {
-  const listeners = new Set<() => void>();
+  const reloaded = createEmitter();
   const worker = createCoalescingWorker(
     async () => {
       await Promise.all(reload.map((read) => read()));
-      for (const listener of listeners) listener();
+      reloaded.emit();
     },
     (error) => log.debug({ reason: messageOf(error) }, 'not read anew: the store is closed'),
   );
   const unlisten = store.onEpoch(worker.schedule);
   return {
-    onEpoch(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onEpoch: reloaded.subscribe,
     stop() {
       unlisten();
       return worker.stop();

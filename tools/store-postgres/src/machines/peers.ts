@@ -1,6 +1,7 @@
 import { MachineId, SessionNowFrame, StageId, TextDeltaFrame } from '@callboard/contract';
 import { type GatewayPeers, PEER_PATH, type PeerFrame } from '@callboard/orchestrator/machines';
 import type { Logger } from '@callboard/orchestrator/store';
+import { type Backoff, createBackoff } from '@callboard/runtime/waits';
 import { WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
 
@@ -95,15 +96,14 @@ export interface PeerLinksDeps {
   silenceMs?: number;
 }
 
-/** The longest wait before the next attempt to connect. */
-const MAX_WAIT_MS = 15_000;
-const FIRST_WAIT_MS = 500;
+/** The waits before the next attempt to connect. */
+const BACKOFF = { firstMs: 500, maxMs: 15_000 };
 
 interface Link {
   stageIds: StageId[];
   socket: WebSocket | undefined;
   timer: NodeJS.Timeout | undefined;
-  waitMs: number;
+  backoff: Backoff;
 }
 
 /** Losing one loses no transcript: what a session says is in the store as soon as it is complete. */
@@ -130,7 +130,7 @@ export function createPeerLinks(deps: PeerLinksDeps): ReturnType<GatewayPeers['l
     });
     link.socket = socket;
     socket.on('open', () => {
-      link.waitMs = FIRST_WAIT_MS;
+      link.backoff.reset();
       endIfSilent(socket, silenceMs);
       notify(link);
     });
@@ -142,8 +142,7 @@ export function createPeerLinks(deps: PeerLinksDeps): ReturnType<GatewayPeers['l
   }
 
   function later(id: MachineId, link: Link): void {
-    link.timer = setTimeout(() => void connect(id, link), link.waitMs).unref();
-    link.waitMs = Math.min(link.waitMs * 2, MAX_WAIT_MS);
+    link.timer = setTimeout(() => void connect(id, link), link.backoff.next()).unref();
   }
 
   /** A machine tells of its own stages alone. */
@@ -166,7 +165,12 @@ export function createPeerLinks(deps: PeerLinksDeps): ReturnType<GatewayPeers['l
       for (const id of [...links.keys()]) if (!wanted.has(id)) end(id);
       for (const [id, ofMachine] of wanted) {
         const known = links.get(id);
-        const link = known ?? { stageIds: ofMachine, socket: undefined, timer: undefined, waitMs: FIRST_WAIT_MS };
+        const link = known ?? {
+          stageIds: ofMachine,
+          socket: undefined,
+          timer: undefined,
+          backoff: createBackoff(BACKOFF),
+        };
         link.stageIds = ofMachine;
         links.set(id, link);
         if (known === undefined) void connect(id, link);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveNow, StageId, TextDelta } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 import { type CoalescingWorker, createCoalescingWorker } from '../../lib/async.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
@@ -231,7 +232,7 @@ const isReply = ({ events }: ReadLine) => events.length > 0 && events.every(({ t
 
 /** Tracks when a process last printed something unasked, and whether its turn is over. */
 function createActivity(platform: Pick<Platform, 'now' | 'uptimeMs'>) {
-  const listeners = new Set<() => void>();
+  const unasked = createEmitter();
   let heard = heartbeatNow();
   let isTurnOver = false;
 
@@ -246,13 +247,10 @@ function createActivity(platform: Pick<Platform, 'now' | 'uptimeMs'>) {
       onUnasked();
       for (const { type } of lines.flatMap(({ events }) => events))
         isTurnOver = isTurnOver ? !ACTIVITY.has(type) : type === 'turn-ended';
-      for (const listener of listeners) listener();
+      unasked.emit();
     },
     lastHeard: () => ({ at: heard.at, silentMs: platform.uptimeMs() - heard.uptimeMs, isTurnOver }),
-    onHeard(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onHeard: unasked.subscribe,
   };
 }
 

@@ -1,5 +1,6 @@
 import { readlink } from 'node:fs/promises';
 import type { LaunchId } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { settlesWithin } from '@callboard/runtime/settles-within';
@@ -53,7 +54,7 @@ const CHECK_MS = 1_000;
  */
 export async function reAttachLaunches(deps: ReAttachDeps): Promise<ReAttaching> {
   const { store, log, againMs } = deps;
-  const listeners = new Set<() => void>();
+  const changed = createEmitter();
   let failed: readonly Failure[] = [];
 
   async function tryAll(launches: readonly LaunchRecord[]): Promise<void> {
@@ -71,7 +72,7 @@ export async function reAttachLaunches(deps: ReAttachDeps): Promise<ReAttaching>
     void forEachAtOnce(checks, CHECKS_AT_ONCE, async ({ check }) => void (await settlesWithin(check(), CHECK_MS)));
     const before = textFor(failed);
     failed = failures;
-    if (textFor(failed) !== before) for (const listener of listeners) listener();
+    if (textFor(failed) !== before) changed.emit();
   }
 
   const again = createCoalescingWorker(
@@ -90,10 +91,7 @@ export async function reAttachLaunches(deps: ReAttachDeps): Promise<ReAttaching>
   }, againMs).unref();
   return {
     storageError: () => textFor(failed),
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changed.subscribe,
     stop: async () => {
       clearInterval(timer);
       await again.stop();

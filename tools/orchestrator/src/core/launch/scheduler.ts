@@ -14,6 +14,7 @@ import {
   spentLimit,
   spentText,
 } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
@@ -209,19 +210,16 @@ export interface StartDelays {
 }
 
 export function createStartDelays(): StartDelays {
-  const listeners = new Set<() => void>();
+  const changed = createEmitter();
   let current: StartDelay[] = [];
   return {
     current: () => current,
     set(pauses) {
       if (isDeepStrictEqual(pauses, current)) return;
       current = pauses;
-      for (const listener of listeners) listener();
+      changed.emit();
     },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changed.subscribe,
   };
 }
 

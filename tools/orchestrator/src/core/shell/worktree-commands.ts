@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandOutput, StageId, WorktreeCommand, WorktreeCommandKind } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
@@ -150,7 +151,7 @@ export function createWorktreeCommands(deps: WorktreeCommandsDeps): WorktreeComm
 function createRuns(deps: WorktreeCommandsDeps, settled: Promise<unknown>) {
   const { store, log, dataDir, graceMs } = deps;
   const running = new Map<string, Running>();
-  const listeners = new Set<(command: WorktreeCommand) => void>();
+  const commandEnded = createEmitter<WorktreeCommand>();
   let isDown = false;
 
   /** Stores the end and tells it. A store that fails has the run as interrupted after its next start. */
@@ -167,7 +168,7 @@ function createRuns(deps: WorktreeCommandsDeps, settled: Promise<unknown>) {
       })
       .catch((error: unknown) => log.error({ err: error, id: command.id }, 'storing the end of a command failed'));
     running.delete(command.id);
-    for (const listener of listeners) listener(done);
+    commandEnded.emit(done);
     return done;
   }
 
@@ -218,10 +219,7 @@ function createRuns(deps: WorktreeCommandsDeps, settled: Promise<unknown>) {
     running: running as ReadonlyMap<string, Running>,
     start,
     endAll,
-    onEnded(listener: (command: WorktreeCommand) => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onEnded: commandEnded.subscribe,
     async shutDown(): Promise<void> {
       isDown = true;
       await endAll(() => true, { state: 'interrupted', reason: RESTARTED });

@@ -1,3 +1,4 @@
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { StorageError } from '../../store/storage-error.ts';
@@ -48,14 +49,10 @@ const size = (bytes: number) =>
 
 /** Checks the disk now, then every `pollMs`, and whenever it is asked. */
 export function startDiskWatch({ dataDir, reserveBytes, platform, log, pollMs }: DiskWatchDeps): DiskWatch {
-  const listeners = new Set<(change: DiskChange) => void>();
+  const changed = createEmitter<DiskChange>();
   const freeBytes = createFreeBytesReader(dataDir, platform, log);
   let reason: string | null = null;
   let fullSince: Date | null = null;
-
-  function emit(change: DiskChange): void {
-    for (const listener of listeners) listener(change);
-  }
 
   function check(): string | null {
     const free = freeBytes();
@@ -64,8 +61,8 @@ export function startDiskWatch({ dataDir, reserveBytes, platform, log, pollMs }:
     const wasLow = reason !== null;
     const isLow = free < reserveBytes + (wasLow ? reserveBytes * HYSTERESIS : 0);
     reason = isLow ? reasonFor(free, dataDir, reserveBytes) : null;
-    if (reason !== null && !wasLow) emit({ type: 'low', diskPauseReason: reason });
-    if (reason === null && wasLow) emit({ type: 'recovered' });
+    if (reason !== null && !wasLow) changed.emit({ type: 'low', diskPauseReason: reason });
+    if (reason === null && wasLow) changed.emit({ type: 'recovered' });
     return reason;
   }
 
@@ -75,7 +72,7 @@ export function startDiskWatch({ dataDir, reserveBytes, platform, log, pollMs }:
       foundFull();
     } else if (since !== null) {
       fullSince = null;
-      emit({ type: 'not-full', since });
+      changed.emit({ type: 'not-full', since });
     }
   }
 
@@ -88,10 +85,7 @@ export function startDiskWatch({ dataDir, reserveBytes, platform, log, pollMs }:
   return {
     diskPauseReason: check,
     foundFull,
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changed.subscribe,
     stop: () => clearInterval(timer),
   };
 }
@@ -138,7 +132,7 @@ export interface WriteWatch {
 }
 
 export function startWriteWatch({ store, log, retryMs }: WriteWatchDeps): WriteWatch {
-  const listeners = new Set<(storageError: StorageError | null) => void>();
+  const changed = createEmitter<StorageError | null>();
   let storageError: StorageError | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isProbing = false;
@@ -161,16 +155,13 @@ export function startWriteWatch({ store, log, retryMs }: WriteWatchDeps): WriteW
     if (now !== null) timer = setInterval(probe, retryMs).unref();
     if (now === null) log.warn('the store can write again');
     else log.error({ storageError: now.text }, 'the store cannot write');
-    for (const listener of listeners) listener(now);
+    changed.emit(now);
   }
 
   const unlisten = store.onWrite(update);
   return {
     storageError: () => storageError,
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: changed.subscribe,
     stop: () => {
       unlisten();
       clearInterval(timer);

@@ -9,6 +9,7 @@ import {
   type Stage,
   type StageId,
 } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import { type OutboxRow, type SessionRecord, summaryOf } from '../records.ts';
 import { isOutcomeUnknown, type StorageError } from '../storage-error.ts';
@@ -125,24 +126,18 @@ export type Subscribers = ReturnType<typeof createSubscribers>;
 
 /** The listeners of the store. If one throws, the error is logged; the commit stands. */
 export function createSubscribers(log: Logger) {
-  const eventListeners = new Set<(event: BoardEvent) => void>();
-  const writeListeners = new Set<(storageError: StorageError | null) => void>();
-  const unsyncedListeners = new Set<() => void>();
+  const failed = (error: unknown) => log.error({ err: error }, 'listener failed after a commit');
+  const published = createEmitter<BoardEvent>(failed);
+  const written = createEmitter<StorageError | null>(failed);
+  const unsynced = createEmitter(failed);
   const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
 
   function notify(listener: () => void): void {
     try {
       listener();
     } catch (error) {
-      log.error({ err: error }, 'listener failed after a commit');
+      failed(error);
     }
-  }
-
-  function subscribe<L>(listeners: Set<L>): (listener: L) => () => void {
-    return (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    };
   }
 
   const onGiven: Store['onGiven'] = (launchId, take) => {
@@ -153,9 +148,9 @@ export function createSubscribers(log: Logger) {
   };
 
   return {
-    onEvent: subscribe(eventListeners),
-    onWrite: subscribe(writeListeners),
-    onUnsynced: subscribe(unsyncedListeners),
+    onEvent: published.subscribe,
+    onWrite: written.subscribe,
+    onUnsynced: unsynced.subscribe,
     onGiven,
     /** The launches whose rows somebody here writes. */
     takenLaunches: (): LaunchId[] => [...takers.keys()],
@@ -168,14 +163,10 @@ export function createSubscribers(log: Logger) {
       }
     },
     publish(events: readonly BoardEvent[]): void {
-      for (const event of events) for (const listener of eventListeners) notify(() => listener(event));
+      for (const event of events) published.emit(event);
     },
-    reportUnsynced(): void {
-      for (const listener of unsyncedListeners) notify(listener);
-    },
-    reportWrite(storageError: StorageError | null): void {
-      for (const listener of writeListeners) notify(() => listener(storageError));
-    },
+    reportUnsynced: unsynced.emit,
+    reportWrite: written.emit,
     run(hints: readonly (() => void)[]): void {
       for (const hint of hints) notify(hint);
     },

@@ -13,12 +13,11 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { openBudgets, openLimitsDialog } from '../data/dialogs.ts';
+import { budgetsDialog, helpDialog, limitsDialog, loginsDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
 import { PresentationItems } from '../features/approvals/presentation.tsx';
 import { useLogout } from '../features/logins/new-logins.tsx';
 import { useAlertSwitches } from '../features/notifications/alerts.ts';
-import { openHelp, openLogins } from './frame-store.ts';
 
 /** What the account menu shows once it is open. */
 export default function AccountItems() {
@@ -37,17 +36,17 @@ export default function AccountItems() {
         Dark theme
       </Menu.CheckboxItem>
       <Menu.Divider />
-      <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
+      <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={helpDialog.open}>
         Keyboard shortcuts
       </Menu.Item>
-      <Menu.Item leftSection={<IconDevices size={16} />} onClick={openLogins}>
+      <Menu.Item leftSection={<IconDevices size={16} />} onClick={loginsDialog.open}>
         Logins
       </Menu.Item>
-      <Menu.Item leftSection={<IconCoin size={16} />} onClick={() => openBudgets()}>
+      <Menu.Item leftSection={<IconCoin size={16} />} onClick={() => budgetsDialog.open()}>
         Budgets
       </Menu.Item>
       {hasLimits && (
-        <Menu.Item leftSection={<IconHourglass size={16} />} onClick={openLimitsDialog}>
+        <Menu.Item leftSection={<IconHourglass size={16} />} onClick={limitsDialog.open}>
           Usage limits
         </Menu.Item>
       )}

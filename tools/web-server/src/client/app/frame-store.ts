@@ -1,16 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from 'react-router';
-import { create } from 'zustand';
 import { type BoardForm, useBoardUi } from '../data/board-ui.ts';
 import { boardQuery } from '../data/queries.ts';
-
-/** What the frame shows over the page. */
-export const useFrameUi = create<{ open: 'palette' | 'help' | 'logins' | null }>(() => ({ open: null }));
-
-export const openPalette = (): void => useFrameUi.setState({ open: 'palette' });
-export const openHelp = (): void => useFrameUi.setState({ open: 'help' });
-export const openLogins = (): void => useFrameUi.setState({ open: 'logins' });
-export const closeFrameUi = (): void => useFrameUi.setState({ open: null });
 
 /** Where a stage's page shows its transcript beside its other tabs. */
 export const TWO_PANES = '(min-width: 1280px)';

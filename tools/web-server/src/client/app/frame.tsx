@@ -4,18 +4,17 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Outlet, useLocation, useNavigate } from 'react-router';
 import {
-  closeBudgets,
-  closeCompleteDialog,
-  closeDeleteDialog,
-  closeLimitsDialog,
-  closeMomentDialog,
-  useBudgetsDialog,
-  useCompleteDialogStage,
-  useDeleteDialogStage,
-  useLimitsDialog,
-  useMomentDialog,
+  budgetsDialog,
+  completeDialog,
+  type DialogStore,
+  deleteDialog,
+  helpDialog,
+  limitsDialog,
+  loginsDialog,
+  momentDialog,
+  paletteDialog,
+  pausesDialog,
 } from '../data/dialogs.ts';
-import { closePausesDialog, usePausesDialog } from '../data/pauses.tsx';
 import { boardQuery } from '../data/queries.ts';
 import { followPerson } from '../features/approvals/arming.ts';
 import { saveDraftsOnLeave } from '../features/approvals/request-drafts.ts';
@@ -30,7 +29,7 @@ import { BrandMark } from '../ui/marks.tsx';
 import { CopyLine } from '../ui/notes.tsx';
 import { type Layer, useCoversPage, useShortcuts, useTopLayer } from '../ui/shortcuts.tsx';
 import css from './frame.module.css';
-import { closeFrameUi, openHelp, openPalette, TWO_PANES, useFrameUi, useOpenNewStage } from './frame-store.ts';
+import { TWO_PANES, useOpenNewStage } from './frame-store.ts';
 import { absenceText, Header } from './header.tsx';
 
 // Loaded at once beside the board, so that the board does not wait for it.
@@ -94,13 +93,7 @@ function Framed() {
       <ErrorBoundary name="The request window">
         <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
       </ErrorBoundary>
-      <OverPage />
-      <Completing />
-      <Deleting />
-      <AtMoment />
-      <Limits />
-      <Delaying />
-      <Budgets />
+      <Dialogs />
     </>
   );
 }
@@ -115,98 +108,47 @@ function Page() {
   return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
 }
 
-interface OverPageProps {
-  /** What it is, as the start of a sentence. */
-  name: string;
-  isOpen: boolean;
-  close: () => void;
-  children: ReactNode;
+/** What any page opens over itself. */
+function Dialogs() {
+  const offerText = useOfferText();
+  // Also while they load: keys pressed by then are meant for them.
+  useCoversPage(paletteDialog.useIsOpen());
+  useCoversPage(loginsDialog.useIsOpen());
+  useCoversPage(helpDialog.useIsOpen());
+  return (
+    <>
+      <LoadedOnce name="The palette" dialog={paletteDialog} content={<Palette />} />
+      <LoadedOnce name="The list of logins" dialog={loginsDialog} content={<LoginsDialog />} />
+      <LoadedOnce name="The list of keyboard shortcuts" dialog={helpDialog} content={<HelpSheet />} />
+      <LoadedOnce name="The dialog that completes a stage" dialog={completeDialog} content={<CompleteDialog />} />
+      <LoadedOnce name="The dialog that deletes a stage" dialog={deleteDialog} content={<DeleteDialog />} />
+      <LoadedOnce
+        name="The dialog for going back or forking"
+        dialog={momentDialog}
+        content={<MomentDialog offerText={offerText} />}
+      />
+      <LoadedOnce name="The list of usage limits" dialog={limitsDialog} content={<LimitsDialog />} />
+      <LoadedOnce name="The list of holds" dialog={pausesDialog} content={<PausesDialog />} />
+      <LoadedOnce name="The list of budgets" dialog={budgetsDialog} content={<BudgetsDialog />} />
+    </>
+  );
 }
 
-/** What opens over a page, loaded when it is first opened. What fails to load is closed, and loaded again when it is opened again. */
-function LoadedOnce({ name, isOpen, close, children }: OverPageProps) {
+interface LoadedOnceProps {
+  /** What it is, as the start of a sentence. */
+  name: string;
+  dialog: Pick<DialogStore<[]>, 'useIsOpen' | 'close'>;
+  content: ReactNode;
+}
+
+/** Loads a dialog when it is first opened. What fails to load is closed, and loaded again when it is opened again. */
+function LoadedOnce({ name, dialog, content }: LoadedOnceProps) {
+  const isOpen = dialog.useIsOpen();
   const [isLoaded, setLoaded] = useState(false);
   if (isOpen && !isLoaded) setLoaded(true);
   return (
-    <ErrorBoundary name={name} resetKey={isOpen ? 'open' : null} close={close}>
-      {isLoaded && children}
-    </ErrorBoundary>
-  );
-}
-
-/** Asks how a stage is to be completed. */
-function Completing() {
-  const isOpen = useCompleteDialogStage() !== null;
-  return (
-    <LoadedOnce name="The dialog that completes a stage" isOpen={isOpen} close={closeCompleteDialog}>
-      <CompleteDialog />
-    </LoadedOnce>
-  );
-}
-
-function Budgets() {
-  const { isOpen, scope } = useBudgetsDialog();
-  return (
-    <LoadedOnce name="The list of budgets" isOpen={isOpen} close={closeBudgets}>
-      <BudgetsDialog opened={isOpen} scope={scope} close={closeBudgets} />
-    </LoadedOnce>
-  );
-}
-
-function Limits() {
-  const isOpen = useLimitsDialog();
-  return (
-    <LoadedOnce name="The list of usage limits" isOpen={isOpen} close={closeLimitsDialog}>
-      <LimitsDialog opened={isOpen} close={closeLimitsDialog} />
-    </LoadedOnce>
-  );
-}
-
-/** Holds and releases. */
-function Delaying() {
-  const isOpen = usePausesDialog();
-  return (
-    <LoadedOnce name="The list of holds" isOpen={isOpen} close={closePausesDialog}>
-      <PausesDialog opened={isOpen} close={closePausesDialog} />
-    </LoadedOnce>
-  );
-}
-
-/** Asks before a stage is deleted. */
-function Deleting() {
-  const isOpen = useDeleteDialogStage() !== null;
-  return (
-    <LoadedOnce name="The dialog that deletes a stage" isOpen={isOpen} close={closeDeleteDialog}>
-      <DeleteDialog />
-    </LoadedOnce>
-  );
-}
-
-/** Asks before a stage goes back to a message, or is forked there. */
-function AtMoment() {
-  const isOpen = useMomentDialog() !== null;
-  const offerText = useOfferText();
-  return (
-    <LoadedOnce name="The dialog for going back or forking" isOpen={isOpen} close={closeMomentDialog}>
-      <MomentDialog offerText={offerText} />
-    </LoadedOnce>
-  );
-}
-
-const PARTS = { palette: 'The palette', help: 'The list of keyboard shortcuts', logins: 'The list of logins' };
-
-/** What the frame opens over a page, each loaded when it is first opened. */
-function OverPage() {
-  const open = useFrameUi((ui) => ui.open);
-  // Also while it loads: keys pressed by then are meant for it.
-  useCoversPage(open !== null);
-  const [loaded, setLoaded] = useState({ palette: false, help: false, logins: false });
-  if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
-  return (
-    <ErrorBoundary name={PARTS[open ?? 'palette']} resetKey={open} close={closeFrameUi}>
-      {loaded.palette && <Palette opened={open === 'palette'} />}
-      {loaded.logins && <LoginsDialog opened={open === 'logins'} close={closeFrameUi} />}
-      {loaded.help && <HelpSheet opened={open === 'help'} close={closeFrameUi} />}
+    <ErrorBoundary name={name} resetKey={isOpen ? 'open' : null} close={dialog.close}>
+      {isLoaded && content}
     </ErrorBoundary>
   );
 }
@@ -276,6 +218,7 @@ const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sess
 /** The keys that work on every page. The palette's key works over the request overlay as well. */
 function useFrameKeys(top: Layer): void {
   const isBehindDialog = top !== 'page';
+  const isPaletteOpen = paletteDialog.useIsOpen();
   const navigate = useNavigate();
   const writeStage = useOpenNewStage();
   const pressedG = useRef(Number.NEGATIVE_INFINITY);
@@ -290,7 +233,7 @@ function useFrameKeys(top: Layer): void {
     act();
   };
   useShortcuts({
-    '?': unlessBehind(openHelp),
+    '?': unlessBehind(helpDialog.open),
     n: unlessBehind(writeStage),
     '/': () => {
       const field = document.querySelector<HTMLElement>('[data-shortcut="find"]');
@@ -310,11 +253,10 @@ function useFrameKeys(top: Layer): void {
       const isPalette = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey;
       if (!isPalette || event.shiftKey) return;
       event.preventDefault();
-      const isOpen = useFrameUi.getState().open === 'palette';
-      if (isOpen) closeFrameUi();
-      else if (top === 'page' || top === 'overlay') openPalette();
+      if (isPaletteOpen) paletteDialog.close();
+      else if (top === 'page' || top === 'overlay') paletteDialog.open();
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
-  }, [top]);
+  }, [top, isPaletteOpen]);
 }

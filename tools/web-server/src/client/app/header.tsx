@@ -13,7 +13,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { NavLink, useNavigate } from 'react-router';
-import { openLimitsDialog } from '../data/dialogs.ts';
+import { limitsDialog, paletteDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
 import { count } from '../lib/format.ts';
 import { useNow } from '../lib/hooks.ts';
@@ -23,7 +23,6 @@ import { useStreamState } from '../stream/stream-context.tsx';
 import type { StreamState } from '../stream/stream-store.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { BrandMark } from '../ui/marks.tsx';
-import { openPalette } from './frame-store.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
@@ -98,7 +97,7 @@ function SearchButton() {
       className={css.search}
       aria-keyshortcuts="Control+K Meta+K"
       title={FRAME_KEYS.palette.does}
-      onClick={openPalette}
+      onClick={paletteDialog.open}
     >
       <IconSearch size={16} stroke={1.75} aria-hidden />
       <span className={css.searchWord}>Search or command</span>
@@ -136,7 +135,7 @@ function LimitStatus() {
   const line = limitLine(limits, new Date(useNow()));
   if (line === null) return null;
   return (
-    <button type="button" className={css.limit} title={line.text} onClick={openLimitsDialog}>
+    <button type="button" className={css.limit} title={line.text} onClick={limitsDialog.open}>
       {line.short}
     </button>
   );

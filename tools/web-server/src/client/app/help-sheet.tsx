@@ -1,14 +1,21 @@
 import { Switch } from '@mantine/core';
+import { helpDialog } from '../data/dialogs.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { useLetterKeys } from '../ui/shortcuts.tsx';
 import css from './help-sheet.module.css';
 import { isMac, KEY_GROUPS, type KeyEntry } from './keys.ts';
 
 /** Lists every key and what it does. */
-export default function HelpSheet({ opened, close }: { opened: boolean; close: () => void }) {
+export default function HelpSheet() {
   const { on, set } = useLetterKeys();
   return (
-    <Dialog opened={opened} close={close} title="Keyboard shortcuts" size={720} closeOnClickOutside>
+    <Dialog
+      opened={helpDialog.useIsOpen()}
+      close={helpDialog.close}
+      title="Keyboard shortcuts"
+      size={720}
+      closeOnClickOutside
+    >
       <div className={css.groups}>
         {KEY_GROUPS.map(({ title, entries }) => (
           <section key={title} className={css.group}>

@@ -1,8 +1,8 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
+import { paletteDialog } from '../data/dialogs.ts';
 import { openPage } from '../test/open-page.tsx';
 import { board, session, stage } from '../test/samples.ts';
-import { closeFrameUi } from './frame-store.ts';
 
 const view = board({
   stages: [
@@ -12,7 +12,7 @@ const view = board({
 });
 
 it('lists every key on ?, and closes the list on Escape', async () => {
-  onTestFinished(closeFrameUi);
+  onTestFinished(paletteDialog.close);
   const { user } = openPage('/', view);
   await screen.findByRole('region', { name: 'Ready' });
   await user.keyboard('?');
@@ -23,7 +23,7 @@ it('lists every key on ?, and closes the list on Escape', async () => {
 });
 
 it('goes to the sessions by the keys that their link names, and keeps their order in the address', async () => {
-  onTestFinished(closeFrameUi);
+  onTestFinished(paletteDialog.close);
   const { user } = openPage('/', view);
   await screen.findByRole('region', { name: 'Ready' });
   const link = within(screen.getByRole('navigation', { name: 'Pages' })).getByRole('link', { name: 'Sessions' });

@@ -37,8 +37,16 @@ import { useQuery } from '@tanstack/react-query';
 import fuzzysort from 'fuzzysort';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
-import { openBudgets, openCompleteDialog, openDeleteDialog, openLimitsDialog } from '../data/dialogs.ts';
-import { openPausesDialog, usePutPause } from '../data/pauses.tsx';
+import {
+  budgetsDialog,
+  completeDialog,
+  deleteDialog,
+  helpDialog,
+  limitsDialog,
+  loginsDialog,
+  pausesDialog,
+} from '../data/dialogs.ts';
+import { usePutPause } from '../data/pauses.tsx';
 import { boardQuery, stageOf } from '../data/queries.ts';
 import { useInterrupt } from '../data/session-commands.ts';
 import { useAdvanceStage, useReopenStage, useRunCheck, useStartStage } from '../data/stage-commands.ts';
@@ -47,7 +55,7 @@ import { COLUMN_TITLES } from '../features/board/columns.ts';
 import { requestKey } from '../lib/format.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { ProjectMark, StageIdText } from '../ui/marks.tsx';
-import { openHelp, openLogins, useOpenForm, useOpenNewStage } from './frame-store.ts';
+import { useOpenForm, useOpenNewStage } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 
 /** A row of the palette. */
@@ -104,7 +112,7 @@ function usePauseEntries(): PaletteEntry[] {
   });
   const hasReleased = ofAll !== null && ofAll.except.length > 0;
   // Opened once the palette has closed.
-  const dialog = entry('holds', 'Hold and release...', () => setTimeout(openPausesDialog), {
+  const dialog = entry('holds', 'Hold and release...', () => setTimeout(pausesDialog.open), {
     icon: <IconPlayerPause {...ICON} />,
     words: 'pause project everything',
   });
@@ -156,22 +164,22 @@ export function usePageEntries(): PaletteEntry[] {
     ...pauses,
     ...(hasLimits
       ? [
-          entry('limits', 'Usage limits', () => setTimeout(openLimitsDialog), {
+          entry('limits', 'Usage limits', () => setTimeout(limitsDialog.open), {
             icon: <IconHourglass {...ICON} />,
             words: 'quota',
           }),
         ]
       : []),
-    entry('budgets', 'Budgets', () => setTimeout(() => openBudgets()), {
+    entry('budgets', 'Budgets', () => setTimeout(() => budgetsDialog.open()), {
       icon: <IconCoin {...ICON} />,
       words: 'cost money tokens spending limit',
     }),
-    entry('logins', 'Logins', () => setTimeout(openLogins), { icon: <IconDevices {...ICON} /> }),
+    entry('logins', 'Logins', () => setTimeout(loginsDialog.open), { icon: <IconDevices {...ICON} /> }),
     entry('theme', isDark ? 'Light theme' : 'Dark theme', () => setColorScheme(isDark ? 'light' : 'dark'), {
       icon: isDark ? <IconSun {...ICON} /> : <IconMoon {...ICON} />,
       words: 'colour scheme',
     }),
-    entry('help', 'Keyboard shortcuts', () => setTimeout(openHelp), {
+    entry('help', 'Keyboard shortcuts', () => setTimeout(helpDialog.open), {
       icon: <IconKeyboard {...ICON} />,
       key: FRAME_KEYS.help,
       words: 'help keys',
@@ -269,11 +277,11 @@ export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
     'next-phase': () => advance.mutate(id),
     'run-check': () => check.mutate(id),
     accept: () => advance.mutate(id),
-    complete: () => openCompleteDialog(id),
+    complete: () => completeDialog.open(id),
     reopen: () => reopen.mutate(id),
     later: later.setAside,
     'call-again': later.callAgain,
-    delete: () => openDeleteDialog(id),
+    delete: () => deleteDialog.open(id),
   };
   return stageActions(stage, { ...later, paused: isPaused(stage, pauses) }, canCommand).map((action) => ({
     id: `${id} ${action}`,

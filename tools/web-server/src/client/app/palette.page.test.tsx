@@ -1,9 +1,9 @@
 import { NOBODY } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
+import { paletteDialog } from '../data/dialogs.ts';
 import { openPage } from '../test/open-page.tsx';
 import { board, request, session, stage } from '../test/samples.ts';
-import { closeFrameUi } from './frame-store.ts';
 
 const login = stage('STAGE-1', { title: 'Login form' });
 const refunds = stage('STAGE-2', { title: 'Refunds' });
@@ -21,7 +21,7 @@ const options = () => screen.getAllByRole('option').map((option) => option.textC
 const field = () => screen.findByRole('combobox', { name: 'Search or command' });
 
 async function openPalette(view = board({ stages: [{ stage: login }, { stage: refunds }] })) {
-  onTestFinished(closeFrameUi);
+  onTestFinished(paletteDialog.close);
   const opened = openPage('/', view);
   opened.server.answer({ search: () => ({ results: [], next: null, indexing: null }) });
   await screen.findByRole('region', { name: 'Ready' });

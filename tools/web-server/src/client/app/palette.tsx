@@ -7,13 +7,13 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
+import { paletteDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
 import { indexingText, locationText, resultKey, resultPath, resultText, searchQuery } from '../data/search.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
 import { ProjectMark } from '../ui/marks.tsx';
-import { isComposing, useCoversPage } from '../ui/shortcuts.tsx';
+import { isComposing } from '../ui/shortcuts.tsx';
 import { MarkedText } from '../ui/text.tsx';
-import { closeFrameUi } from './frame-store.ts';
 import css from './palette.module.css';
 import {
   type Found,
@@ -26,10 +26,15 @@ import {
 } from './palette-entries.tsx';
 
 /** Finds stages, pages and actions by a few letters. A chosen stage shows what can be done with it. */
-export default function Palette({ opened }: { opened: boolean }) {
-  useCoversPage(opened);
+export default function Palette() {
   return (
-    <Modal.Root opened={opened} onClose={closeFrameUi} size={600} yOffset={80} transitionProps={{ duration: 100 }}>
+    <Modal.Root
+      opened={paletteDialog.useIsOpen()}
+      onClose={paletteDialog.close}
+      size={600}
+      yOffset={80}
+      transitionProps={{ duration: 100 }}
+    >
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content classNames={{ content: css.content }} aria-label="Search or command">
         <PaletteBody />
@@ -64,7 +69,7 @@ function PaletteBody() {
     if (!texts.isResult(entry)) remember(under?.id ?? entry.id);
     if (entry.act === null) return go(entry);
     // What is chosen may open something else over the page.
-    closeFrameUi();
+    paletteDialog.close();
     entry.act();
   };
   const onKeyDown = (event: KeyboardEvent) => {

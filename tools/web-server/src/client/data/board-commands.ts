@@ -15,7 +15,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { client } from '../lib/api-client.ts';
 import { UPLOAD_MS, untilDelivered } from '../lib/until-delivered.ts';
 import { useBoardUi } from './board-ui.ts';
-import { openCompleteDialog } from './dialogs.ts';
+import { completeDialog } from './dialogs.ts';
 import { advanceStage, reopenStage, startStage } from './stage-commands.ts';
 import { useCommand } from './use-command.tsx';
 
@@ -91,7 +91,7 @@ const DROPS: Record<DropCommand, { run: (stageId: StageId) => Promise<unknown>; 
   start: { run: startStage, sending: 'is being started', failed: 'was not started' },
   advance: { run: advanceStage, sending: 'its next phase is being started', failed: 'did not start its next phase' },
   // The dialog asks what becomes of its work; the card stays in place until it is done.
-  complete: { run: async (stageId) => openCompleteDialog(stageId), sending: '', failed: 'was not completed' },
+  complete: { run: async (stageId) => completeDialog.open(stageId), sending: '', failed: 'was not completed' },
   reopen: { run: reopenStage, sending: 'is being reopened', failed: 'was not reopened' },
 };
 

@@ -1,64 +1,46 @@
 import type { Budget, MessageId, ProjectId, RuleOffer, StageId } from '@callboard/contract';
-import { create, useStore } from 'zustand';
+import { useStore } from 'zustand';
 import { createStore } from 'zustand/vanilla';
 
-interface BudgetsDialog {
-  isOpen: boolean;
-  /** The only budget to show; null: those of all stages, and of each project. */
-  scope: Budget['scope'] | null;
+/** A dialog that any page can open. `S`: what it is opened for, if that is not always the same. */
+export interface DialogStore<S extends [subject?: unknown]> {
+  open(...subject: S): void;
+  close(): void;
+  useIsOpen(): boolean;
+  /** What the dialog is open for; null while it is closed. */
+  useSubject(): S[0] | null;
+  /** What the dialog is, or was last, open for: it stays while the dialog fades out. Null before the first time. */
+  useLastSubject(): S[0] | null;
 }
 
-const budgetsDialog = createStore<BudgetsDialog>(() => ({ isOpen: false, scope: null }));
-
-/** Shows what is spent and how much may be. @param scope one budget; all if left out */
-export const openBudgets = (scope: Budget['scope'] | null = null): void =>
-  budgetsDialog.setState({ isOpen: true, scope });
-
-export const closeBudgets = (): void => budgetsDialog.setState({ isOpen: false });
-
-export const useBudgetsDialog = (): BudgetsDialog => useStore(budgetsDialog);
-
-interface CompleteDialogState {
-  /** The stage that a person is about to complete, or to merge; null while they are not. */
-  stageId: StageId | null;
+function createDialog<S extends [subject?: unknown] = []>(): DialogStore<S> {
+  const store = createStore<{ isOpen: boolean; subject: S[0] | null }>(() => ({ isOpen: false, subject: null }));
+  return {
+    open: (...[subject]) => store.setState({ isOpen: true, subject }),
+    close: () => store.setState({ isOpen: false }),
+    useIsOpen: () => useStore(store, ({ isOpen }) => isOpen),
+    useSubject: () => useStore(store, ({ isOpen, subject }) => (isOpen ? subject : null)),
+    useLastSubject: () => useStore(store, ({ subject }) => subject),
+  };
 }
 
-const completeDialog = createStore<CompleteDialogState>(() => ({ stageId: null }));
+/** What is spent and how much may be: of one budget; null: of all stages, and of each project. */
+export const budgetsDialog = createDialog<[scope?: Budget['scope']]>();
 
 /**
  * Asks how a stage is to be completed, or a done stage merged: every way to completing a stage goes through this. The dialog says
  * what would be merged and what would be left.
  */
-export const openCompleteDialog = (stageId: StageId): void => completeDialog.setState({ stageId });
-
-export const closeCompleteDialog = (): void => completeDialog.setState({ stageId: null });
-
-/** The stage that the dialog is open for; null while it is closed. */
-export const useCompleteDialogStage = (): StageId | null => useStore(completeDialog, ({ stageId }) => stageId);
-
-interface DeleteDialogState {
-  /** The stage that a person is about to delete; null while they are not. */
-  stageId: StageId | null;
-}
-
-const deleteDialog = createStore<DeleteDialogState>(() => ({ stageId: null }));
+export const completeDialog = createDialog<[StageId]>();
 
 /** Asks before a stage is deleted: every way to deleting one goes through this. */
-export const openDeleteDialog = (stageId: StageId): void => deleteDialog.setState({ stageId });
+export const deleteDialog = createDialog<[StageId]>();
 
-export const closeDeleteDialog = (): void => deleteDialog.setState({ stageId: null });
+/** The account's usage limits, and what happens at one. */
+export const limitsDialog = createDialog();
 
-/** The stage that the dialog is open for; null while it is closed. */
-export const useDeleteDialogStage = (): StageId | null => useStore(deleteDialog, ({ stageId }) => stageId);
-
-const limitsDialog = createStore(() => ({ isOpen: false }));
-
-/** Shows the account's usage limits, and what happens at one. */
-export const openLimitsDialog = (): void => limitsDialog.setState({ isOpen: true });
-
-export const closeLimitsDialog = (): void => limitsDialog.setState({ isOpen: false });
-
-export const useLimitsDialog = (): boolean => useStore(limitsDialog, ({ isOpen }) => isOpen);
+/** Shows what is on hold, and lets a person hold or release projects and everything. */
+export const pausesDialog = createDialog();
 
 /** What a person is about to do at a moment of a conversation. */
 export interface MomentAction {
@@ -68,35 +50,21 @@ export interface MomentAction {
   message: { id: MessageId; text: string };
 }
 
-const momentDialog = createStore<{ action: MomentAction | null }>(() => ({ action: null }));
-
 /** Asks before a stage goes back to a message, or is forked there: every way to either goes through this. */
-export const openMomentDialog = (action: MomentAction): void => momentDialog.setState({ action });
+export const momentDialog = createDialog<[MomentAction]>();
 
-export const closeMomentDialog = (): void => momentDialog.setState({ action: null });
+/** The kept rules of a project. @param offer rules that are offered on top */
+export const rulesDialog = createDialog<[{ projectId: ProjectId; offer?: RuleOffer }]>();
 
-/** What the dialog is open for; null while it is closed. */
-export const useMomentDialog = (): MomentAction | null => useStore(momentDialog, ({ action }) => action);
-
-interface RulesDialogState {
-  /** The project whose rules are shown; null while the dialog is closed. */
-  projectId: ProjectId | null;
-  /** Rules that are offered on top; null if none are. */
-  offer: RuleOffer | null;
-  open(projectId: ProjectId): void;
-  /** Opens it with an offer. */
-  review(offer: RuleOffer): void;
-  /** Takes the offer away, and leaves the rules open. */
-  endOffer(): void;
-  close(): void;
+/** Whose settings are reviewed: a project's repository, or the worktree of one of its stages. */
+export interface TrustLocation {
+  projectId: ProjectId;
+  stageId?: StageId | undefined;
 }
 
-/** The state of the dialog with the kept rules. Any page opens it with `useRulesDialog.getState().open(projectId)`. */
-export const useRulesDialog = create<RulesDialogState>((set) => ({
-  projectId: null,
-  offer: null,
-  open: (projectId) => set({ projectId, offer: null }),
-  review: (offer) => set({ projectId: offer.projectId, offer }),
-  endOffer: () => set({ offer: null }),
-  close: () => set({ projectId: null, offer: null }),
-}));
+/** Asks whether to trust a repository. */
+export const trustDialog = createDialog<[TrustLocation]>();
+
+export const paletteDialog = createDialog();
+export const helpDialog = createDialog();
+export const loginsDialog = createDialog();

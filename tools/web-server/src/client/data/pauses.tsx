@@ -2,8 +2,6 @@ import { type CommandInput, isMidTurn, isPaused, type Pause, pauseOver, type Sta
 import { Menu } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useStore } from 'zustand';
-import { createStore } from 'zustand/vanilla';
 import { client } from '../lib/api-client.ts';
 import { clockTime, count } from '../lib/format.ts';
 import { boardQuery } from './queries.ts';
@@ -47,15 +45,6 @@ export function PauseItems({ stage, isOff }: { stage: StageView; isOff: boolean 
     </>
   );
 }
-
-const pausesDialog = createStore(() => ({ isOpen: false }));
-
-/** Shows what is on hold, and lets a person hold or release projects and everything. */
-export const openPausesDialog = (): void => pausesDialog.setState({ isOpen: true });
-
-export const closePausesDialog = (): void => pausesDialog.setState({ isOpen: false });
-
-export const usePausesDialog = (): boolean => useStore(pausesDialog, ({ isOpen }) => isOpen);
 
 /** Puts stages, a project or everything on hold, or releases them. */
 export const putPause = (order: CommandInput<'put_hold'>) => client.command('put_hold', order);

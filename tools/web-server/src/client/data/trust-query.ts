@@ -1,15 +1,10 @@
-import type { ProjectId, StageId } from '@callboard/contract';
+import type { ProjectId } from '@callboard/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { client } from '../lib/api-client.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
-
-/** Whose settings are reviewed: a project's repository, or the worktree of one of its stages. */
-export interface TrustLocation {
-  projectId: ProjectId;
-  stageId?: StageId | undefined;
-}
+import type { TrustLocation } from './dialogs.ts';
 
 /** What the settings there would enable, read again on each mount. */
 export const trustQuery = ({ projectId, stageId }: TrustLocation) =>
@@ -20,20 +15,6 @@ export const trustQuery = ({ projectId, stageId }: TrustLocation) =>
     staleTime: 0,
     refetchOnMount: 'always',
   });
-
-interface TrustDialogState {
-  /** Null while the dialog is closed. */
-  place: TrustLocation | null;
-  open(location: TrustLocation): void;
-  close(): void;
-}
-
-/** The dialog that asks whether to trust a repository. Any page opens it with `useTrustDialog.getState().open(...)`. */
-export const useTrustDialog = create<TrustDialogState>((set) => ({
-  place: null,
-  open: (place) => set({ place }),
-  close: () => set({ place: null }),
-}));
 
 const LATER = 'callboard-trust-later';
 

@@ -1,5 +1,5 @@
 import { type RawMessage, TransportError } from '@callboard/contract/client';
-import { untilAborted } from '@callboard/runtime/waits';
+import { createBackoff, untilAborted } from '@callboard/runtime/waits';
 import { client, isLoggedOut } from '../lib/api-client.ts';
 
 export interface SharedStreamOptions {
@@ -212,7 +212,7 @@ export interface OpenEventStream {
   close(): void;
 }
 
-const RETRY_MS = [250, 500, 1_000];
+const BACKOFF = { firstMs: 250, maxMs: 1_000 };
 /** Longer than from one heartbeat to the next. */
 const QUIET_MS = 3_000;
 
@@ -230,6 +230,7 @@ function openEventStream({
 }: EventStreamOptions): OpenEventStream {
   let connection: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const backoff = createBackoff(BACKOFF);
   let failures = 0;
   /** The last connection was lost, or is held up: the next one polls from its beginning. */
   let isSuspect = false;
@@ -269,6 +270,7 @@ function openEventStream({
   function opened(current: AbortController): void {
     if (current !== connection) return;
     failures = 0;
+    backoff.reset();
     onSilent(false);
     onOpen();
   }
@@ -288,7 +290,7 @@ function openEventStream({
     }
     // If the login has ended, the board should find out at once.
     failures += isLoggedOut(error) ? 2 : 1;
-    timer = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length) - 1]);
+    timer = setTimeout(connect, backoff.next());
     onLost(failures);
   }
 

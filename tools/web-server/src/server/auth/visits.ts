@@ -3,6 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { BoardNotices, Peer } from '@callboard/contract';
 import { type AddressList, addressList, loopbackAddresses, plainAddress } from '@callboard/runtime/address-list';
+import { createEmitter } from '@callboard/runtime/emitter';
 import type { Exposure } from '@callboard/runtime/supervision';
 import { Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
@@ -202,7 +203,7 @@ export interface ClientWithWarning {
 
 /** Adds the web server's own warning to what the orchestrator tells of the board. */
 export function withOwnWarning(inner: OrchestratorClient): ClientWithWarning {
-  const listeners = new Set<(notices: BoardNotices) => void>();
+  const changed = createEmitter<BoardNotices>();
   let own: string | null = null;
 
   const all = (warnings: readonly string[]): string[] => (own === null ? [...warnings] : [own, ...warnings]);
@@ -218,10 +219,10 @@ export function withOwnWarning(inner: OrchestratorClient): ClientWithWarning {
     listen(listener) {
       const { notices } = listener;
       if (notices === undefined) return inner.listen(listener);
-      listeners.add(notices);
+      const unsubscribe = changed.subscribe(notices);
       const end = inner.listen({ ...listener, notices: (reported) => notices(withOwn(reported)) });
       return () => {
-        listeners.delete(notices);
+        unsubscribe();
         end();
       };
     },
@@ -236,7 +237,7 @@ export function withOwnWarning(inner: OrchestratorClient): ClientWithWarning {
     warn(text) {
       own = text;
       const reported = client.notices();
-      if (reported !== null) for (const listener of listeners) listener(reported);
+      if (reported !== null) changed.emit(reported);
     },
   };
 }

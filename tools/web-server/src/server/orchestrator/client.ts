@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BoardNotices,
   type CommandInput,
@@ -13,7 +12,8 @@ import {
   type TextDelta,
   timeOf,
 } from '@callboard/contract';
-import { orAborted, untilAborted } from '@callboard/runtime/waits';
+import { createEmitter } from '@callboard/runtime/emitter';
+import { createBackoff, orAborted, untilAborted } from '@callboard/runtime/waits';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable, ProtocolError } from '../errors.ts';
 import {
@@ -91,7 +91,7 @@ const EVENTS_PER_PAGE = 500;
 /** Keeps one connection to the orchestrator until `close`. Starts to connect at once. */
 export function createOrchestratorClient(deps: OrchestratorClientDeps): OrchestratorClient {
   const { url, secret, log, heartbeatMs = 5_000, maxBackoffMs = 1_000 } = deps;
-  const listeners = new Set<OrchestratorListener>();
+  const calls = createEmitter<(listener: OrchestratorListener) => void>();
   let current: Current | null = null;
   let notices: BoardNotices | null = null;
 
@@ -100,14 +100,10 @@ export function createOrchestratorClient(deps: OrchestratorClientDeps): Orchestr
       const { events, resync } = await send('get_events', { since, limit: EVENTS_PER_PAGE });
       return { events: events.map(toRawEvent), resync };
     },
-    emit: (event) => notify((listener) => listener.event?.(event)),
-    resync: () => notify((listener) => listener.resync?.()),
+    emit: (event) => calls.emit((listener) => listener.event?.(event)),
+    resync: () => calls.emit((listener) => listener.resync?.()),
     log,
   });
-
-  function notify(call: (listener: OrchestratorListener) => void): void {
-    for (const listener of [...listeners]) call(listener);
-  }
 
   function onEvent(frame: RawEventFrame): void {
     const event = checkEvent(frame);
@@ -117,7 +113,7 @@ export function createOrchestratorClient(deps: OrchestratorClientDeps): Orchestr
 
   function onNotices(now: BoardNotices): void {
     notices = now;
-    notify((listener) => listener.notices?.(now));
+    calls.emit((listener) => listener.notices?.(now));
   }
 
   function open(at: string): Connection {
@@ -125,11 +121,11 @@ export function createOrchestratorClient(deps: OrchestratorClientDeps): Orchestr
       current = { connection, head };
       log.info({ version: head.version, seq: head.seq }, 'orchestrator connected');
       feed.begin(head.seq);
-      notify((listener) => listener.status?.('ready'));
+      calls.emit((listener) => listener.status?.('ready'));
       onNotices(head.data);
     };
-    const textDelta = (delta: TextDelta) => notify((listener) => listener.textDelta?.(delta));
-    const sessionNow = (update: SessionNowUpdate) => notify((listener) => listener.sessionNow?.(update));
+    const textDelta = (delta: TextDelta) => calls.emit((listener) => listener.textDelta?.(delta));
+    const sessionNow = (update: SessionNowUpdate) => calls.emit((listener) => listener.sessionNow?.(update));
     const handlers = { init: onInit, event: onEvent, notices: onNotices, textDelta, sessionNow };
     const connection = openConnection({ url: at, secret, heartbeatMs, handlers });
     return connection;
@@ -138,15 +134,12 @@ export function createOrchestratorClient(deps: OrchestratorClientDeps): Orchestr
   function onEnded(): void {
     const wasReady = current !== null;
     current = null;
-    if (wasReady) notify((listener) => listener.status?.('unreachable'));
+    if (wasReady) calls.emit((listener) => listener.status?.('unreachable'));
   }
 
   const send: OrchestratorClient['send'] = (type, input, options = {}) => sendOn(current, type, input, options);
 
-  function listen(listener: OrchestratorListener): () => void {
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  }
+  const listen = (listener: OrchestratorListener) => calls.subscribe((call) => call(listener));
 
   const close = stayConnected({ url, maxBackoffMs, log, open, isReady: () => current !== null, onEnded });
   return {
@@ -228,11 +221,10 @@ function stayConnected(deps: ReconnectOptions): () => Promise<void> {
     const stopped = untilAborted(stopping.signal).then(() => null);
     const at = await Promise.race([url, stopped]);
     if (at === null) return;
-    let pause = FIRST_BACKOFF_MS;
+    const backoff = createBackoff({ firstMs: FIRST_BACKOFF_MS, maxMs: maxBackoffMs });
     while (!stopping.signal.aborted) {
-      const wasReady = await connectOnce(at);
-      pause = wasReady ? FIRST_BACKOFF_MS : Math.min(pause * 2, maxBackoffMs);
-      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (await connectOnce(at)) backoff.reset();
+      await backoff.wait(stopping.signal);
     }
   }
 

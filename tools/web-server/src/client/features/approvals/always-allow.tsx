@@ -8,7 +8,7 @@ import {
 import { Anchor, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { z } from 'zod';
-import { useRulesDialog } from '../../data/dialogs.ts';
+import { rulesDialog } from '../../data/dialogs.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
 import css from '../../ui/content.module.css';
 import { Seen } from '../../ui/text.tsx';
@@ -41,7 +41,6 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
   const [end, setEnd] = useState('never');
   const project = useProject(request.stageId);
   const folder = useFolder(request.stageId);
-  const openRules = useRulesDialog((state) => state.open);
   const canAnswer = useCanAnswer();
   const [{ reason }] = useDraft(request);
   const offer = offers[chosen] ?? offers[0];
@@ -103,7 +102,7 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
         {project === undefined ? (
           'Rules'
         ) : (
-          <Anchor component="button" type="button" inherit onClick={() => openRules(project.id)}>
+          <Anchor component="button" type="button" inherit onClick={() => rulesDialog.open({ projectId: project.id })}>
             Rules
           </Anchor>
         )}

@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { useSettleSandbox } from '../../data/board-commands.ts';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { budgetLines } from '../../data/budget-data.ts';
-import { openBudgets, openLimitsDialog } from '../../data/dialogs.ts';
+import { budgetsDialog, limitsDialog, trustDialog } from '../../data/dialogs.ts';
 import { heldSince, usePutPause } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
-import { useTrustDialog, useTrustLater } from '../../data/trust-query.ts';
+import { useTrustLater } from '../../data/trust-query.ts';
 import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { count } from '../../lib/format.ts';
 import { countText } from '../../lib/git-settings-text.ts';
@@ -100,7 +100,7 @@ function LimitNotice() {
       : ` ${count(waiting, 'stage goes', 'stages go')} on by ${waiting === 1 ? 'itself' : 'themselves'}.`;
   return (
     <Notice text={`${line.text}${resume}`}>
-      <Button variant="default" size="compact-md" onClick={openLimitsDialog}>
+      <Button variant="default" size="compact-md" onClick={limitsDialog.open}>
         Usage limits
       </Button>
     </Notice>
@@ -112,7 +112,7 @@ function BudgetNotices() {
   const { data: lines = [] } = useQuery({ ...boardQuery, select: budgetLines });
   return lines.map((text) => (
     <Notice key={text} text={text}>
-      <Button variant="default" size="compact-md" onClick={() => openBudgets()}>
+      <Button variant="default" size="compact-md" onClick={() => budgetsDialog.open()}>
         Budgets
       </Button>
     </Notice>
@@ -211,10 +211,7 @@ function TrustNotices() {
         key={id}
         text={`${name} has settings of its own that can run programs or allow tools. They stay off until you trust them.`}
       >
-        <ReviewButton
-          label={`Review the settings of ${name}`}
-          review={() => useTrustDialog.getState().open({ projectId: id })}
-        />
+        <ReviewButton label={`Review the settings of ${name}`} review={() => trustDialog.open({ projectId: id })} />
       </Notice>
     ));
 }

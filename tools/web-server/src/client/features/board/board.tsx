@@ -14,7 +14,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, useCallback } from 'react';
 import { useSearchParams } from 'react-router';
 import { useBoardUi } from '../../data/board-ui.ts';
-import { openPausesDialog } from '../../data/pauses.tsx';
+import { pausesDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { currentParams } from '../../lib/hooks.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
@@ -178,7 +178,7 @@ function ProjectsMenu() {
         >
           Add project
         </Menu.Item>
-        <Menu.Item leftSection={<IconPlayerPause size={16} />} onClick={openPausesDialog}>
+        <Menu.Item leftSection={<IconPlayerPause size={16} />} onClick={pausesDialog.open}>
           Hold and release
         </Menu.Item>
       </Menu.Dropdown>

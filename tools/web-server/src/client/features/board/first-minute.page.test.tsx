@@ -1,7 +1,7 @@
 import { act, screen, within } from '@testing-library/react';
 import { renderSVG } from 'uqr';
 import { expect, it } from 'vitest';
-import { openLogins } from '../../app/frame-store.ts';
+import { loginsDialog } from '../../data/dialogs.ts';
 import { openPage } from '../../test/open-page.tsx';
 import { problem } from '../../test/page-server.ts';
 import { board, stage } from '../../test/samples.ts';
@@ -76,7 +76,7 @@ it('makes a login link for another device and a token for metrics, each with a b
     create_metrics_token: () => ({ token: 'for-prometheus' }),
   });
   await screen.findByRole('heading', { name: 'See the demo' });
-  act(openLogins);
+  act(loginsDialog.open);
   await user.click(await screen.findByRole('button', { name: 'Add a device' }));
   await screen.findByText(/\/login\?code=one%20time$/);
   screen.getByRole('button', { name: 'Copy login link' });

@@ -2,8 +2,8 @@ import { awaitsTasks, isMidTurn, type SessionSummary, type StageView } from '@ca
 import { IconBan, IconInfoCircle, IconMessages, IconPlayerPause } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { usageOf } from '../../data/budget-data.ts';
+import { trustDialog } from '../../data/dialogs.ts';
 import { useStagePosition } from '../../data/machines.ts';
-import { useTrustDialog } from '../../data/trust-query.ts';
 import { checkResult } from '../../lib/check-text.ts';
 import { cost, count } from '../../lib/format.ts';
 import { lastReview, reviewProblem, reviewText } from '../../lib/review-text.ts';
@@ -219,12 +219,11 @@ function Gaps({ session }: { session: SessionSummary }) {
 
 /** Says that the session runs without the repository's settings, and offers to review them. */
 export function LeftOut({ stage: { id, projectId, session } }: { stage: StageView }) {
-  const openTrust = useTrustDialog((state) => state.open);
   if (session === null || session.leftOut === null) return null;
   return (
     <div className={css.leftOut} title={session.leftOut.summary}>
       Without the repository’s settings{' '}
-      <button type="button" onClick={() => openTrust({ projectId, stageId: id })}>
+      <button type="button" onClick={() => trustDialog.open({ projectId, stageId: id })}>
         Review
       </button>
     </div>

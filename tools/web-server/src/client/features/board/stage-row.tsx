@@ -16,7 +16,7 @@ import {
 import { Link } from 'react-router';
 import { useShallow } from 'zustand/shallow';
 import { useBoardUi } from '../../data/board-ui.ts';
-import { openCompleteDialog, openDeleteDialog } from '../../data/dialogs.ts';
+import { completeDialog, deleteDialog } from '../../data/dialogs.ts';
 import { PauseItems } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
 import {
@@ -124,7 +124,7 @@ function MenuItems({ stage }: { stage: StageView }) {
         </Menu.Item>
       )}
       {stage.completedAt === null && (
-        <Menu.Item leftSection={<IconCheck size={16} />} disabled={off} onClick={() => openCompleteDialog(stage.id)}>
+        <Menu.Item leftSection={<IconCheck size={16} />} disabled={off} onClick={() => completeDialog.open(stage.id)}>
           Complete
         </Menu.Item>
       )}
@@ -145,7 +145,7 @@ function MenuItems({ stage }: { stage: StageView }) {
         Edit
       </Menu.Item>
       <Menu.Divider />
-      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => openDeleteDialog(stage.id)}>
+      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => deleteDialog.open(stage.id)}>
         Delete
       </Menu.Item>
     </>

@@ -12,7 +12,7 @@ import { IconCoin } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { budgetName, useBudgetAtStage } from '../../data/budget-data.ts';
-import { openBudgets } from '../../data/dialogs.ts';
+import { budgetsDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { useContinueBeyond } from '../../data/session-commands.ts';
 import { useCommand } from '../../data/use-command.tsx';
@@ -24,19 +24,18 @@ import { ErrorNote } from '../../ui/notes.tsx';
 import stageHeadStyles from '../../ui/stage-head.module.css';
 import css from './budgets-dialog.module.css';
 
-interface BudgetsDialogProps {
-  opened: boolean;
-  /** The only budget to show; null: those of all stages, and of each project. */
-  scope: Budget['scope'] | null;
-  close: () => void;
-}
-
 /** How much stages may spend, and what they have spent. */
-export default function BudgetsDialog({ opened, scope, close }: BudgetsDialogProps) {
+export default function BudgetsDialog() {
+  const scope = budgetsDialog.useLastSubject() ?? null;
   const { data: view } = useQuery(boardQuery);
   const scopes = view === undefined ? [] : scope === null ? scopesOf(view) : [scope];
   return (
-    <Dialog opened={opened} close={close} title={scope === null ? 'Budgets' : 'Budget'} size={560}>
+    <Dialog
+      opened={budgetsDialog.useIsOpen()}
+      close={budgetsDialog.close}
+      title={scope === null ? 'Budgets' : 'Budget'}
+      size={560}
+    >
       <div className={css.budgets}>
         {view !== undefined && scopes.map((one) => <BudgetForm key={scopeKey(one)} scope={one} view={view} />)}
         <p className={css.hint}>
@@ -128,7 +127,7 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
           is raised. If {isNew ? 'started' : 'continued'} once, the stage works until its next turn ends.
         </p>
         <div className={stageHeadStyles.alarmActions}>
-          <Button disabled={!canCommand} onClick={() => openBudgets(budget.scope)}>
+          <Button disabled={!canCommand} onClick={() => budgetsDialog.open(budget.scope)}>
             Raise the budget
           </Button>
           <Button

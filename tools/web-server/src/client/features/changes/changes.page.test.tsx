@@ -1,7 +1,7 @@
 import { MergePlan, StageId } from '@callboard/contract';
 import { act, fireEvent, screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import { openCompleteDialog } from '../../data/dialogs.ts';
+import { completeDialog } from '../../data/dialogs.ts';
 import { fileDiff, openChanges, stageDiff } from '../../test/open-changes.ts';
 import { problem } from '../../test/page-server.ts';
 import { at, session } from '../../test/samples.ts';
@@ -253,13 +253,13 @@ it('takes nothing for looked at that arrives when a person has left the changes'
   server.emit('session-updated', session('STAGE-1', { state: 'idle', lastTurn, stateSince: at(1) }));
   await expect.poll(() => sent('get_diff').length).toBeGreaterThan(reads);
   await user.click(screen.getByRole('link', { name: 'Transcript' }));
-  act(() => openCompleteDialog(StageId.parse('STAGE-1')));
+  act(() => completeDialog.open(StageId.parse('STAGE-1')));
   const dialog = within(await screen.findByRole('dialog', { name: 'Complete Login form' }));
   await dialog.findByText('The work has changed since you looked at it.');
   late.resolve();
   await expect.poll(() => document.body.textContent).toContain('Changes 2'); // it has arrived, behind the dialog
   await user.click(dialog.getByRole('button', { name: 'Look at the changes' }));
   await screen.findByRole('region', { name: 'Changes' });
-  act(() => openCompleteDialog(StageId.parse('STAGE-1')));
+  act(() => completeDialog.open(StageId.parse('STAGE-1')));
   await screen.findByRole('button', { name: 'Merge into main' });
 });

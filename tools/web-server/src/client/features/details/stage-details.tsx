@@ -16,7 +16,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { usageOf, useBudget } from '../../data/budget-data.ts';
-import { openBudgets } from '../../data/dialogs.ts';
+import { budgetsDialog } from '../../data/dialogs.ts';
 import { boardQuery, ownGroups, useCapabilities } from '../../data/queries.ts';
 import { useSetMode, useSetModel } from '../../data/session-commands.ts';
 import { useSetFinish, useSetResumes, useSetSandbox } from '../../data/stage-commands.ts';
@@ -48,7 +48,7 @@ import stageReceiptStyles from './stage-receipt.module.css';
 /** How much the stage may spend. */
 function BudgetOf({ stage }: { stage: StageView }) {
   const scope = { stageId: stage.id };
-  return <BudgetRow budget={useBudget(scope)} change={() => openBudgets(scope)} />;
+  return <BudgetRow budget={useBudget(scope)} change={() => budgetsDialog.open(scope)} />;
 }
 
 /** The stage's facts, and everything needed to find it outside of Callboard. */

@@ -19,7 +19,7 @@ import { type ComponentType, useEffect, useEffectEvent, useId, useState } from '
 import { Link } from 'react-router';
 import { usageOf, useBudgetAtStage } from '../../data/budget-data.ts';
 import { completionQuery } from '../../data/complete-stage.tsx';
-import { openCompleteDialog, openDeleteDialog } from '../../data/dialogs.ts';
+import { completeDialog, deleteDialog } from '../../data/dialogs.ts';
 import { useStagePosition } from '../../data/machines.ts';
 import { PauseItems, useIsPaused } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
@@ -299,7 +299,7 @@ function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolea
       variant={isQuiet ? 'default' : 'filled'}
       disabled={!canCommand}
       aria-haspopup="dialog"
-      onClick={() => openCompleteDialog(stage.id)}
+      onClick={() => completeDialog.open(stage.id)}
     >
       Complete
     </Button>
@@ -321,7 +321,7 @@ function DoneActions({ stage }: { stage: StageView }) {
           leftSection={<IconGitMerge size={16} />}
           disabled={!canCommand}
           aria-haspopup="dialog"
-          onClick={() => openCompleteDialog(stage.id)}
+          onClick={() => completeDialog.open(stage.id)}
         >
           Merge
         </Button>
@@ -486,7 +486,7 @@ function StageMenu({ stage }: { stage: StageView }) {
           </Menu.Item>
           {stage.completedAt === null && <PauseItems stage={stage} isOff={off} />}
           <Menu.Divider />
-          <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => openDeleteDialog(stage.id)}>
+          <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => deleteDialog.open(stage.id)}>
             Delete
           </Menu.Item>
         </Menu.Dropdown>

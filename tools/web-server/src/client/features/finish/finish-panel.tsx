@@ -16,7 +16,7 @@ import { useNavigate } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { completionQuery, useAskClaude, useFinishStage, useTakeOutPlaceholders } from '../../data/complete-stage.tsx';
-import { closeCompleteDialog, openCompleteDialog, useCompleteDialogStage } from '../../data/dialogs.ts';
+import { completeDialog } from '../../data/dialogs.ts';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { useReturnToBranch, useTakeBranch } from '../../data/stage-commands.ts';
 import { useReloadDiff, useShownChanges } from '../../data/stage-diff.ts';
@@ -212,7 +212,7 @@ function CompleteOnly({ stage, isDialog = false, completion, finish, isLesser, i
   const kind = finishOf(plan);
   const isQuiet = isLesser || kind === 'conflict' || kind === 'refused';
   const complete = () => {
-    if (!isDialog && needsAsking(plan)) openCompleteDialog(stage.id);
+    if (!isDialog && needsAsking(plan)) completeDialog.open(stage.id);
     else finish.mutate({});
   };
   return (
@@ -235,7 +235,7 @@ function useCheckAgain({ id }: StageView, plan: MergePlan | null): (() => void) 
   const navigate = useNavigate();
   if (shown === undefined || plan === null || (shown.head === plan.head && shown.tree === plan.tree)) return null;
   return () => {
-    closeCompleteDialog();
+    completeDialog.close();
     reload();
     void navigate(`/stages/${id}?tab=changes`);
   };
@@ -436,24 +436,24 @@ function PlaceholdersNote({ stage, files, onTakenOut }: PlaceholdersNoteProps) {
 
 /** Asks how the stage that somebody is about to complete or to merge is to be finished. */
 export default function CompleteDialog() {
-  const stageId = useCompleteDialogStage();
+  const stageId = completeDialog.useSubject();
   const { data: stage } = useQuery({
     ...boardQuery,
     select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
   });
   const isGone = stageId !== null && stage === undefined;
   useEffect(() => {
-    if (isGone) closeCompleteDialog();
+    if (isGone) completeDialog.close();
   }, [isGone]);
-  useEffect(() => closeCompleteDialog, []);
+  useEffect(() => completeDialog.close, []);
   return (
     <Dialog
       opened={stage !== undefined}
-      close={closeCompleteDialog}
+      close={completeDialog.close}
       title={stage === undefined ? 'Complete' : titleOf(stage)}
       size={600}
     >
-      {stage !== undefined && <FinishPanel key={stage.id} stage={stage} isDialog done={closeCompleteDialog} />}
+      {stage !== undefined && <FinishPanel key={stage.id} stage={stage} isDialog done={completeDialog.close} />}
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
 import { MergePlan, MessageId, StageId, type StageView } from '@callboard/contract';
 import { act, screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
-import { openCompleteDialog } from '../../data/dialogs.ts';
+import { completeDialog } from '../../data/dialogs.ts';
 import { openPage } from '../../test/open-page.tsx';
 import { problem } from '../../test/page-server.ts';
 import { board, session, stage } from '../../test/samples.ts';
@@ -66,7 +66,7 @@ function open(path: string, answer: MergePlan | null, fields: Record<string, unk
 /** What the card menu, a drop on Done and the palette do. */
 const openDialog = async () => {
   await screen.findByRole('region', { name: 'Done' });
-  act(() => openCompleteDialog(StageId.parse('STAGE-1')));
+  act(() => completeDialog.open(StageId.parse('STAGE-1')));
   return screen.findByRole('dialog', { name: 'Complete Login form' });
 };
 

@@ -1,7 +1,7 @@
 import { LIMIT_DEFAULTS, type LimitsView, NO_LIMITS } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
-import { closeLimitsDialog } from '../../data/dialogs.ts';
+import { limitsDialog } from '../../data/dialogs.ts';
 import { comingTime } from '../../lib/limit-text.ts';
 import { openPage } from '../../test/open-page.tsx';
 import { at, board, session, stage } from '../../test/samples.ts';
@@ -29,7 +29,7 @@ function open(path: string, goesOnAt: string | null, limits = REACHED) {
   const limitWait = { since: at(1), window: 'five_hour', resetsAt: RESET, goesOnAt };
   const stopped = session('STAGE-1', { state: 'idle', sessionId: 'one', lastTurn, limitWait });
   const stages = [{ stage: stage('STAGE-1'), session: stopped }, { stage: stage('STAGE-2', { autoStart: true }) }];
-  onTestFinished(closeLimitsDialog); // its store outlives the page
+  onTestFinished(limitsDialog.close); // its store outlives the page
   const page = openPage(path, { ...board({ stages }), limits });
   page.server.answer({
     get_transcript: () => ({ entries: [], total: 0 }),

@@ -3,6 +3,7 @@ import { Button, Checkbox, NativeSelect } from '@mantine/core';
 import { IconHourglass } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
+import { limitsDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { useResume } from '../../data/session-commands.ts';
 import { useCommand } from '../../data/use-command.tsx';
@@ -17,10 +18,16 @@ import { TimeSince } from '../../ui/text.tsx';
 import css from './limits-dialog.module.css';
 
 /** The usage limits of the Claude account, with their times of reset, and what Callboard does at one. */
-export default function LimitsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+export default function LimitsDialog() {
   const { data } = useQuery({ ...boardQuery, select: (view) => view.limits });
   return (
-    <Dialog opened={opened} close={close} title="Usage limits" size={520} closeOnClickOutside>
+    <Dialog
+      opened={limitsDialog.useIsOpen()}
+      close={limitsDialog.close}
+      title="Usage limits"
+      size={520}
+      closeOnClickOutside
+    >
       {data !== undefined && (
         <div className={css.limits}>
           {data.limits === null ? (

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { IconChartLine, IconDevices } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
+import { loginsDialog } from '../../data/dialogs.ts';
 import { loginsQuery } from '../../data/queries.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -12,10 +13,11 @@ import css from './logins-dialog.module.css';
 import { useAddDevice, useLogout, useMetricsToken, useRevoke } from './new-logins.tsx';
 
 /** The logged-in browsers and terminals, each with a button that ends its login. */
-export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+export default function LoginsDialog() {
+  const opened = loginsDialog.useIsOpen();
   const { data, error, refetch } = useQuery({ ...loginsQuery, enabled: opened });
   return (
-    <Dialog opened={opened} close={close} title="Logins" size={560} closeOnClickOutside>
+    <Dialog opened={opened} close={loginsDialog.close} title="Logins" size={560} closeOnClickOutside>
       {error !== null && <ErrorNote lead="The logins could not be read." error={error} retry={() => void refetch()} />}
       <ul className={css.list} aria-label="Browsers and terminals that are logged in">
         {data?.logins.map((login) => (

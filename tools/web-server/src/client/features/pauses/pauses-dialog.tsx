@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { IconPlayerPause } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
+import { pausesDialog } from '../../data/dialogs.ts';
 import { pausedTurnText, sinceTime, stagePauseText, usePutPause } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
 import { count, exactTime } from '../../lib/format.ts';
@@ -12,12 +13,18 @@ import stageHeadStyles from '../../ui/stage-head.module.css';
 import css from './pauses-dialog.module.css';
 
 /** Everything and each project: whether it is on hold, and how to change that. */
-export default function PausesDialog({ opened, close }: { opened: boolean; close: () => void }) {
+export default function PausesDialog() {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const { data: pauses = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
   const all = pauseOfAll(pauses);
   return (
-    <Dialog opened={opened} close={close} title="Hold and release" size={560} closeOnClickOutside>
+    <Dialog
+      opened={pausesDialog.useIsOpen()}
+      close={pausesDialog.close}
+      title="Hold and release"
+      size={560}
+      closeOnClickOutside
+    >
       <div className={css.holds}>
         <p className={css.hint}>
           What is on hold does nothing by itself: nothing starts, no queued message is sent, no next phase begins. Your

@@ -2,7 +2,8 @@ import { type Pause, QueuedMessage } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
-import { closePausesDialog, sinceTime } from '../../data/pauses.tsx';
+import { pausesDialog } from '../../data/dialogs.ts';
+import { sinceTime } from '../../data/pauses.tsx';
 import { openPage } from '../../test/open-page.tsx';
 import { at, board, session, stage } from '../../test/samples.ts';
 
@@ -15,7 +16,7 @@ const busy = session('STAGE-2', { state: 'busy', sessionId: 'two' });
 
 /** A stage whose messages wait, one whose turn runs, and one that starts automatically. */
 function open(path: string, holds: Pause[] = [ALL]) {
-  onTestFinished(closePausesDialog); // its store outlives the page
+  onTestFinished(pausesDialog.close); // its store outlives the page
   const stages = [
     { stage: stage('STAGE-1'), session: pausedTurn },
     { stage: stage('STAGE-2'), session: busy },

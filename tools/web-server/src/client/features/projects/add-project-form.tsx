@@ -6,8 +6,8 @@ import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react';
 import { useAddProject } from '../../data/board-commands.ts';
 import { useBoardUi } from '../../data/board-ui.ts';
+import { trustDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
-import { useTrustDialog } from '../../data/trust-query.ts';
 import { client } from '../../lib/api-client.ts';
 import { describeError } from '../../lib/error-steps.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
@@ -31,7 +31,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
     if (!project.trust.needed) notifications.show({ message: `${project.name} was added`, color: 'gray' });
     if (thenNewStage) open({ kind: 'new-stage', projectId: project.id });
     else closeForm();
-    if (project.trust.needed) useTrustDialog.getState().open({ projectId: project.id });
+    if (project.trust.needed) trustDialog.open({ projectId: project.id });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -3,9 +3,9 @@ import { Button, Checkbox, NativeSelect, NumberInput, Select, Textarea, TextInpu
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useEditProject } from '../../data/board-commands.ts';
+import { trustDialog } from '../../data/dialogs.ts';
 import { useLostAfterProblem, useMachineChoice } from '../../data/machines.ts';
 import { boardQuery } from '../../data/queries.ts';
-import { useTrustDialog } from '../../data/trust-query.ts';
 import { leaveForm, useUnsaved } from '../../data/unsaved-forms.ts';
 import {
   fromFile,
@@ -97,7 +97,7 @@ function FileState({ project }: { project: Project }) {
         {isAgreed ? 'You have agreed to what it runs.' : 'None of it runs until you agree.'}
       </p>
       {!isAgreed && (
-        <Button variant="default" onClick={() => useTrustDialog.getState().open({ projectId: id })}>
+        <Button variant="default" onClick={() => trustDialog.open({ projectId: id })}>
           Review
         </Button>
       )}

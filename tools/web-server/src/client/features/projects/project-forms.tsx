@@ -13,7 +13,7 @@ import {
 } from '../../data/board-commands.ts';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { useBudget } from '../../data/budget-data.ts';
-import { openBudgets } from '../../data/dialogs.ts';
+import { budgetsDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { leaveForm, useUnsaved, useUnsavedForms } from '../../data/unsaved-forms.ts';
 import { errorText } from '../../lib/api-client.ts';
@@ -117,7 +117,7 @@ function ProjectBudget({ projectId }: { projectId: ProjectId }) {
   return (
     <section className={css.budget} aria-labelledby="project-budget">
       <h3 id="project-budget">Budget</h3>
-      <BudgetRow budget={useBudget(scope)} change={() => openBudgets(scope)} />
+      <BudgetRow budget={useBudget(scope)} change={() => budgetsDialog.open(scope)} />
     </section>
   );
 }

@@ -10,7 +10,7 @@ import { Button, Checkbox, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { closeMomentDialog, type MomentAction, useMomentDialog } from '../../data/dialogs.ts';
+import { type MomentAction, momentDialog } from '../../data/dialogs.ts';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { rewindPlanQuery, useForkStage, useRewind } from '../../data/rewind.ts';
 import { useInterrupt } from '../../data/session-commands.ts';
@@ -29,16 +29,16 @@ interface MomentDialogProps {
 
 /** Asks before a stage goes back to a message, or is forked there. */
 export default function MomentDialog({ offerText }: MomentDialogProps) {
-  const action = useMomentDialog();
+  const action = momentDialog.useSubject();
   const { data: stage } = useQuery({
     ...boardQuery,
     select: (view) => (action === null ? undefined : stageOf(action.stageId)(view)),
   });
   const isGone = action !== null && stage === undefined;
   useEffect(() => {
-    if (isGone) closeMomentDialog();
+    if (isGone) momentDialog.close();
   }, [isGone]);
-  useEffect(() => closeMomentDialog, []);
+  useEffect(() => momentDialog.close, []);
   // Stays while the dialog closes, so that the focus goes back to where it was.
   const [last, setLast] = useState<{ action: MomentAction; stage: StageView } | null>(null);
   if (action !== null && stage !== undefined && (action !== last?.action || stage !== last.stage))
@@ -48,7 +48,7 @@ export default function MomentDialog({ offerText }: MomentDialogProps) {
   return (
     <Dialog
       opened={action !== null && stage !== undefined}
-      close={closeMomentDialog}
+      close={momentDialog.close}
       title={kind === 'back' ? 'Back to here' : 'Fork from here'}
       size={600}
     >
@@ -73,7 +73,7 @@ function ForkForm({ action, stage }: ForkFormProps) {
   const navigate = useNavigate();
   const canCommand = useCanCommand();
   const fork = useForkStage(stage.id, (made) => {
-    closeMomentDialog();
+    momentDialog.close();
     void navigate(`/stages/${made}`);
   });
   const submit = (event: FormEvent) => {
@@ -100,7 +100,7 @@ function ForkForm({ action, stage }: ForkFormProps) {
       </p>
       {fork.error !== null && <ErrorNote lead="The stage was not forked." error={fork.error} stageId={stage.id} />}
       <Group justify="flex-end" gap="sm">
-        <Button variant="default" onClick={closeMomentDialog}>
+        <Button variant="default" onClick={momentDialog.close}>
           Cancel
         </Button>
         <Button type="submit" loading={fork.isPending} disabled={!canCommand || title.trim() === ''}>
@@ -125,7 +125,7 @@ function RewindForm({ action, stage, offerText }: RewindFormProps) {
   const asOf = `${session?.state} ${session?.lastTurn?.at} ${session?.goneBack.length}`;
   const back = useRewind(stage.id, (text, { conversation }) => {
     if (conversation) offerText(stage.id, text);
-    closeMomentDialog();
+    momentDialog.close();
   });
   // Its events may be here before its answer. What has gone back is not compared again.
   const hasGone = back.isPending || back.isSuccess;
@@ -161,7 +161,7 @@ function RewindForm({ action, stage, offerText }: RewindFormProps) {
       )}
       {back.error !== null && <ErrorNote lead="Nothing was restored." error={back.error} stageId={stage.id} />}
       <Group justify="flex-end" gap="sm">
-        <Button variant="default" onClick={closeMomentDialog} data-autofocus>
+        <Button variant="default" onClick={momentDialog.close} data-autofocus>
           Cancel
         </Button>
         <Button

@@ -12,7 +12,7 @@ import { notifications } from '@mantine/notifications';
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { useRulesDialog } from '../../data/dialogs.ts';
+import { rulesDialog } from '../../data/dialogs.ts';
 import { rulesQuery } from '../../data/queries.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
@@ -223,7 +223,7 @@ export async function notifyRuleOffer({ stageId, requestId }: PendingRequest): P
   const id = `rule-offer ${offer.rules.join(' ')}`;
   const review = () => {
     notifications.hide(id);
-    useRulesDialog.getState().review(offer);
+    rulesDialog.open({ projectId: offer.projectId, offer });
   };
   notifications.show({
     id,

@@ -2,7 +2,7 @@ import { type DryRun, ProjectId, type RuleOffer, StageId, type UsedRule } from '
 import { sampleDecision, sampleProject } from '@callboard/contract/samples';
 import { act, screen, waitFor, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
-import { useRulesDialog } from '../../data/dialogs.ts';
+import { rulesDialog } from '../../data/dialogs.ts';
 import { openPage } from '../../test/open-page.tsx';
 import { board, request, session, stage } from '../../test/samples.ts';
 
@@ -54,7 +54,7 @@ function open(path: string, given: { offer: RuleOffer | null }) {
   const own = { stage: stage('STAGE-1', { title: 'Login form' }), session: session('STAGE-1') };
   const seen = board({ stages: [own], pending: [asked] });
   const page = openPage(path, { ...seen, projects: [sampleProject({ id: projectId })] });
-  onTestFinished(() => act(() => useRulesDialog.getState().close()));
+  onTestFinished(() => act(rulesDialog.close));
   page.server.answer({
     get_drafts: () => ({ drafts: [] }),
     get_rule_offer: () => ({ offer: given.offer }),
@@ -153,7 +153,7 @@ it('puts an offer away', async () => {
   const { user, sent, server } = open('/', { offer });
   server.answer({ dismiss_rule_offer: () => ({}) });
   await screen.findByRole('dialog', { name: 'Login form: Run this command?' });
-  act(() => useRulesDialog.getState().review(offer));
+  act(() => rulesDialog.open({ projectId: offer.projectId, offer }));
   const dialog = within(await screen.findByRole('dialog', { name: 'Rules' }));
   await user.click(await dialog.findByRole('button', { name: 'Not now' }));
   await waitFor(() => expect(sent('dismiss_rule_offer')).toEqual([{ projectId, rules: ['Bash(npm test)'] }]));

@@ -1,7 +1,7 @@
 import { CommentId, type SearchResult } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
-import { closeFrameUi } from '../../app/frame-store.ts';
+import { paletteDialog } from '../../data/dialogs.ts';
 import { openPage } from '../../test/open-page.tsx';
 import { problem } from '../../test/page-server.ts';
 import { at, board, session, stage } from '../../test/samples.ts';
@@ -105,7 +105,7 @@ it('says why nothing could be searched', async () => {
 });
 
 it('finds in transcripts from the palette, below the stages, and opens all results', async () => {
-  onTestFinished(closeFrameUi);
+  onTestFinished(paletteDialog.close);
   const { user, server } = openPage('/', view);
   server.answer({
     search: () => ({

@@ -4,9 +4,9 @@ import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowBackUp, IconDots, IconGitFork } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { memo, type ReactNode } from 'react';
-import { type MomentAction, openMomentDialog } from '../../data/dialogs.ts';
+import { type MomentAction, momentDialog, type TrustLocation, trustDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
-import { type TrustLocation, trustQuery, useTrustDialog } from '../../data/trust-query.ts';
+import { trustQuery } from '../../data/trust-query.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
 import { clockTime, cost, exactDuration } from '../../lib/format.ts';
@@ -309,7 +309,7 @@ function MessageActions({ entry }: MessageActionsProps) {
   const { stageId, messageId, text, index } = entry;
   const { goneBack } = useTranscriptDeps();
   const isTouch = useMediaQuery('(pointer: coarse)', false, { getInitialValueInEffect: false });
-  const open = (kind: MomentAction['kind']) => openMomentDialog({ kind, stageId, message: { id: messageId, text } });
+  const open = (kind: MomentAction['kind']) => momentDialog.open({ kind, stageId, message: { id: messageId, text } });
   // From what was taken back, a fork is the way to how it was then.
   const isRewound = rewoundBy(goneBack, index) !== null;
   const actions = ACTIONS.filter(({ kind }) => kind === 'fork' || !isRewound);
@@ -352,12 +352,11 @@ function SettingsActions({ entry }: { entry: { stageId: StageId; code: string; t
     ...boardQuery,
     select: (view) => view.stages.find(({ id }) => id === stageId)?.projectId,
   });
-  const open = useTrustDialog((state) => state.open);
   if (projectId === undefined) return null;
   return (
     <Group gap={8} mt={8}>
       {code !== 'settings-left-out' && <ThatWasMe place={{ projectId, stageId }} text={text} />}
-      <Button variant="default" size="compact-sm" onClick={() => open({ projectId, stageId })}>
+      <Button variant="default" size="compact-sm" onClick={() => trustDialog.open({ projectId, stageId })}>
         Review the settings
       </Button>
     </Group>

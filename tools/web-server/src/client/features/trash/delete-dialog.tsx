@@ -3,7 +3,7 @@ import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
-import { closeDeleteDialog, useDeleteDialogStage } from '../../data/dialogs.ts';
+import { deleteDialog } from '../../data/dialogs.ts';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { useDeleteStage } from '../../data/stage-commands.ts';
 import { client } from '../../lib/api-client.ts';
@@ -16,16 +16,16 @@ import css from './confirm-delete.module.css';
 
 /** Asks whether the stage that somebody is about to delete is to be deleted. */
 export default function DeleteDialog() {
-  const stageId = useDeleteDialogStage();
+  const stageId = deleteDialog.useSubject();
   const { data: stage } = useQuery({
     ...boardQuery,
     select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
   });
   const isGone = stageId !== null && stage === undefined;
   useEffect(() => {
-    if (isGone) closeDeleteDialog();
+    if (isGone) deleteDialog.close();
   }, [isGone]);
-  useEffect(() => closeDeleteDialog, []);
+  useEffect(() => deleteDialog.close, []);
   // Stays while the dialog closes, so that the focus goes back to where it was.
   const [last, setLast] = useState(stage);
   if (stage !== undefined && stage !== last) setLast(stage);
@@ -36,7 +36,7 @@ function Asked({ stage, opened }: { stage: StageView; opened: boolean }) {
   const navigate = useNavigate();
   const { pathname } = useLocation();
   const remove = useDeleteStage(stage.title, () => {
-    closeDeleteDialog();
+    deleteDialog.close();
     if (pathname === `/stages/${stage.id}`) void navigate('/');
   });
   return (
@@ -46,7 +46,7 @@ function Asked({ stage, opened }: { stage: StageView; opened: boolean }) {
       title={stage.title}
       busy={remove.isPending}
       confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
-      close={closeDeleteDialog}
+      close={deleteDialog.close}
     />
   );
 }

@@ -10,8 +10,8 @@ import { Anchor, Button } from '@mantine/core';
 import { IconAlertTriangle, IconTool } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { trustDialog } from '../../data/dialogs.ts';
 import { useRemakeWorktree } from '../../data/stage-commands.ts';
-import { useTrustDialog } from '../../data/trust-query.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { applyCommand, commandOutputQuery, commandsQuery, serversQuery } from '../../data/worktree-queries.ts';
 import { client } from '../../lib/api-client.ts';
@@ -114,10 +114,7 @@ function Actions({ stage, state, run }: ActionsProps) {
         {state === 'no-fetch' ? 'Start with what is here' : 'Start without it'}
       </Button>
       {state === 'not-agreed' && (
-        <Button
-          disabled={off}
-          onClick={() => useTrustDialog.getState().open({ projectId: stage.projectId, stageId: stage.id })}
-        >
+        <Button disabled={off} onClick={() => trustDialog.open({ projectId: stage.projectId, stageId: stage.id })}>
           Review
         </Button>
       )}
