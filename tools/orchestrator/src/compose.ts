@@ -288,24 +288,16 @@ function beginMembership({ config, life }: StartContext, membership: Membership 
     const program = await claude.program().catch(() => null);
     return { claudeVersion: program?.version ?? null, sessions: sessions.executors().length, freeSlots };
   });
-  let timer: NodeJS.Timeout | undefined;
-  /** The others place stages by what this machine last reported. */
-  const soon = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void lease.renew();
-    }, REPORT_MS).unref();
-  };
   const workload = createWorkload();
   const unlisten = [
-    () => clearTimeout(timer),
     lease.onRegained(() => {
       for (const { launch } of sessions.executors()) outboxSignal.ring(launch.stageId);
       scheduler.schedule();
     }),
     own.onEvent(({ type, data }) => {
       if (type === 'machine-updated') scheduler.schedule();
-      if (type === 'session-updated' && workload.has(data)) soon();
+      // The others place stages by what this machine last reported.
+      if (type === 'session-updated' && workload.has(data)) lease.renewIn(REPORT_MS);
     }),
   ];
   life.onStop('membership', () => {

@@ -1,13 +1,14 @@
 import { basename, join, sep } from 'node:path';
 import { LaunchId, type MachineId, type Stage, type StageId, type TrashEntry } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { launchesIn } from '../core/claude/claude-process.ts';
 import { changeSession } from '../core/session/change-session.ts';
 import { addNotice, type Notice } from '../core/session/session-change.ts';
 import type { Worktrees } from '../core/worktrees/worktrees.ts';
 import type { WorktreeCleaning } from '../features/trash/clean-worktrees.ts';
 import { type OrphanFate, orphanFate, type Trash } from '../features/trash/trash.ts';
-import { createCoalescingWorker, createRetryTimer } from '../lib/async.ts';
+import { createRetryTimer } from '../lib/async.ts';
 import { dataDirLayout } from '../platform/data-dir.ts';
 import { pathExists } from '../platform/files.ts';
 import { endMarked, findMarkedProcesses } from '../platform/process-table.ts';
@@ -59,21 +60,22 @@ export function recoverOrphanedWorktrees(
     again.attempted(staying);
   }
 
-  const worker = createCoalescingWorker(
+  const worker = createReconciler(
     () => retryWhileStoreFails({ log, signal: stopped.signal }, pass),
     (error) => {
       if (!stopped.signal.aborted) log.error({ err: error }, 'taking former worktrees away failed');
     },
+    {
+      on: (schedule) => [
+        store.onEvent(({ type, data }) => {
+          if (type !== 'stage-updated' && type !== 'stage-removed') return;
+          if (watched === null || watched.has(data.stageId)) schedule();
+        }),
+        store.onEpoch(schedule),
+      ],
+    },
   );
-  const unlisten = [
-    store.onEvent(({ type, data }) => {
-      if (type !== 'stage-updated' && type !== 'stage-removed') return;
-      if (watched === null || watched.has(data.stageId)) worker.schedule();
-    }),
-    store.onEpoch(worker.schedule),
-  ];
   life.onStop('former worktrees', async () => {
-    for (const stop of unlisten) stop();
     stopped.abort();
     await worker.stop();
     again.stop();

@@ -1,7 +1,7 @@
 import type { BoardEvent, BoardParts, Machine, MachineId, Project, ProjectId, StageId } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
-import { createCoalescingWorker } from '../../lib/async.ts';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { Logger } from '../../platform/runtime.ts';
 import type { ProjectLocation } from '../../store/ports/machine-port.ts';
 import type { ProjectsTable } from '../../store/ports/stage-port.ts';
@@ -134,21 +134,15 @@ export interface Epochs {
  */
 export function followEpochs({ store, log, reload }: EpochDeps): Epochs {
   const reloaded = createEmitter();
-  const worker = createCoalescingWorker(
+  const worker = createReconciler(
     async () => {
       await Promise.all(reload.map((read) => read()));
       reloaded.emit();
     },
     (error) => log.debug({ reason: messageOf(error) }, 'not read anew: the store is closed'),
+    { on: (schedule) => [store.onEpoch(schedule)] },
   );
-  const unlisten = store.onEpoch(worker.schedule);
-  return {
-    onEpoch: reloaded.subscribe,
-    stop() {
-      unlisten();
-      return worker.stop();
-    },
-  };
+  return { onEpoch: reloaded.subscribe, stop: worker.stop };
 }
 
 /** Which machine has which stage, from memory: as of the newest event that the store has published. */

@@ -7,9 +7,9 @@ import {
   type Stage,
   type StageId,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import { loseStage } from '../../core/session/end-launch.ts';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import { OperationalError, Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { MachineRecord } from '../../store/ports/machine-port.ts';
@@ -82,10 +82,9 @@ export function startMachines(deps: MachinesDeps): Machines {
     );
   }
 
-  const worker = createCoalescingWorker(check, (error) =>
-    log.warn({ err: error }, 'looking at the other machines failed'),
-  );
-  const timer = setInterval(worker.schedule, checkIntervalMs).unref();
+  const checks = createReconciler(check, (error) => log.warn({ err: error }, 'looking at the other machines failed'), {
+    everyMs: checkIntervalMs,
+  });
 
   async function placing(): Promise<LocationOf> {
     const records = await store.read.machines.list();
@@ -132,10 +131,7 @@ export function startMachines(deps: MachinesDeps): Machines {
       return first?.id === here;
     },
     notify,
-    async stop() {
-      clearInterval(timer);
-      await worker.stop();
-    },
+    stop: checks.stop,
   };
 }
 
