@@ -21,13 +21,13 @@ export interface ReconcilerOptions {
   everyMs?: number | undefined;
   /** Subscribes to events after which something may have to be done. Returns how to unsubscribe. */
   on?: (schedule: () => void) => readonly (() => void)[];
-  timer?: Timer;
+  timer?: Timer | undefined;
 }
 
 /** The longest delay of a Node timer. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-export const nodeTimer: Timer = (due, inMs) => {
+const nodeTimer: Timer = (due, inMs) => {
   const timer = setTimeout(due, Math.min(inMs, MAX_TIMER_MS)).unref();
   return () => clearTimeout(timer);
 };

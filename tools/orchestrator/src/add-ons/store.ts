@@ -1,5 +1,5 @@
 /** What a store of several machines uses of the orchestrator: the port, the SQL that both databases share, and what every part stands on. */
-export { createCoalescingWorker, createKeyedMutex, createRetryTimer, createYield } from '../lib/async.ts';
+export { createKeyedMutex, createRetryTimer, createYield } from '../lib/async.ts';
 export { AppError, OperationalError, Rejection } from '../lib/errors.ts';
 export { createDataDir, dataDirLayout, identityOf } from '../platform/data-dir.ts';
 export { pathExists } from '../platform/files.ts';

@@ -139,20 +139,13 @@ function watchWorkload({
   onMayWriteAgain,
   onMachineUpdate,
 }: { own: Store; lease: Lease } & Pick<BeginDeps, 'onMayWriteAgain' | 'onMachineUpdate'>): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const soon = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void lease.renew();
-    }, REPORT_MS).unref();
-  };
   const workload = createWorkload();
   const unlisten = [
-    () => clearTimeout(timer),
     lease.onRegained(onMayWriteAgain),
     own.onEvent(({ type, data }) => {
       if (type === 'machine-updated') onMachineUpdate();
-      if (type === 'session-updated' && workload.has(data)) soon();
+      // The others place stages by what this machine last reported.
+      if (type === 'session-updated' && workload.has(data)) lease.renewIn(REPORT_MS);
     }),
   ];
   return () => {

@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import type { MachineId } from '@callboard/contract';
 import { isStorageFailure } from '@callboard/orchestrator/storage-error';
 import {
-  createCoalescingWorker,
   type LeaseTimes,
   type Logger,
   type MachineReport,
@@ -15,6 +14,7 @@ import {
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { bootId } from '@callboard/runtime/process-identity';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { z } from 'zod';
 
@@ -31,6 +31,8 @@ export interface Lease {
   onRegained(listener: () => void): () => void;
   /** Renews it now, with what the machine reports now. */
   renew(): Promise<void>;
+  /** Renews it in this time, or sooner. */
+  renewIn(ms: number): void;
   /** Gives it back, so that the others need not wait for its end. */
   stop(): Promise<void>;
 }
@@ -66,7 +68,6 @@ export function createLease(deps: LeaseDeps): Lease {
   let renewed = marks();
   let hasEnded = false;
   let stopped = false;
-  let running: Promise<void> | undefined;
 
   const elapsedMs = (): number => {
     const now = marks();
@@ -106,19 +107,14 @@ export function createLease(deps: LeaseDeps): Lease {
     onEnded();
   }
 
-  function renew(): Promise<void> {
-    running ??= renewOnce()
-      .catch((error: unknown) => {
-        if (error instanceof OperationalError && error.code === 'lease_lost') end();
-        else log.warn({ err: error }, 'the lease was not renewed');
-      })
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  }
-
-  const timer = setInterval(() => void renew(), times.renewMs).unref();
+  const renewals = createReconciler(
+    renewOnce,
+    (error) => {
+      if (error instanceof OperationalError && error.code === 'lease_lost') end();
+      else log.warn({ err: error }, 'the lease was not renewed');
+    },
+    { everyMs: times.renewMs },
+  );
   return {
     isHeld,
     requireDelayed() {
@@ -126,12 +122,15 @@ export function createLease(deps: LeaseDeps): Lease {
       throw new OperationalError('lease_lost', hasEnded ? ENDED : RUN_OUT);
     },
     onRegained: regained.subscribe,
-    renew,
+    renew() {
+      renewals.schedule();
+      return renewals.drain();
+    },
+    renewIn: renewals.scheduleIn,
     async stop() {
       stopped = true;
-      clearInterval(timer);
       // A commit that the network has cut stays open until the database answers.
-      if (running !== undefined) await settlesWithin(running, STOP_MS);
+      await settlesWithin(renewals.stop(), STOP_MS);
       if (hasEnded) return;
       await store
         .transact((tx) => tx.machines.release(id, epoch))
@@ -181,17 +180,17 @@ type Renewal = z.infer<typeof Renewal>;
 export function startCutOff({ checkIntervalMs, ...parts }: CutOffDeps & { checkIntervalMs: number }): CutOff {
   const { log, afterMs, clock = CLOCK } = parts;
   let renewedMs = clock.upMs();
-  const file = createCoalescingWorker(
+  const file = createReconciler(
     async () => saveRenewal(parts.file, { bootId: await clock.bootId(), upMs: renewedMs }),
     (error) => log.warn({ err: error }, 'the renewal of the lease was not noted'),
   );
-  const ends = createCoalescingWorker(
+  const ends = createReconciler(
     async () => {
       if (clock.upMs() - renewedMs >= afterMs) await endSessions(parts);
     },
     (error) => log.error({ err: error }, 'ending the sessions of a machine that is cut off failed'),
+    { everyMs: checkIntervalMs },
   );
-  const timer = setInterval(ends.schedule, checkIntervalMs).unref();
   file.schedule();
   return {
     renewed() {
@@ -199,7 +198,6 @@ export function startCutOff({ checkIntervalMs, ...parts }: CutOffDeps & { checkI
       file.schedule();
     },
     async stop() {
-      clearInterval(timer);
       await Promise.all([file.stop(), ends.stop()]);
     },
   };

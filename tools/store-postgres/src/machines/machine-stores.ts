@@ -1,6 +1,5 @@
 import type { BoardEvent, BoardParts, Machine, MachineId, Project, ProjectId, StageId } from '@callboard/contract';
 import {
-  createCoalescingWorker,
   type LimitsTable,
   type Logger,
   type ProjectLocation,
@@ -12,6 +11,7 @@ import {
 } from '@callboard/orchestrator/store';
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 
 /** The one store as this machine's services see it. */
 export interface MachineStores {
@@ -139,21 +139,15 @@ export interface Epochs {
  */
 export function followEpochs({ store, log, reload }: EpochDeps): Epochs {
   const reloaded = createEmitter();
-  const worker = createCoalescingWorker(
+  const worker = createReconciler(
     async () => {
       await Promise.all(reload.map((read) => read()));
       reloaded.emit();
     },
     (error) => log.debug({ reason: messageOf(error) }, 'not read anew: the store is closed'),
+    { on: (schedule) => [store.onEpoch(schedule)] },
   );
-  const unlisten = store.onEpoch(worker.schedule);
-  return {
-    onEpoch: reloaded.subscribe,
-    stop() {
-      unlisten();
-      return worker.stop();
-    },
-  };
+  return { onEpoch: reloaded.subscribe, stop: worker.stop };
 }
 
 /** Which machine has which stage, from memory: as of the newest event that the store has published. */

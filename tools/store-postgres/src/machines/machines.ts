@@ -9,7 +9,6 @@ import {
 } from '@callboard/contract';
 import { ELSEWHERE, loseStage, type Machines, type StartGate } from '@callboard/orchestrator/machines';
 import {
-  createCoalescingWorker,
   type Logger,
   type MachineRecord,
   OperationalError,
@@ -20,6 +19,7 @@ import {
   type Tables,
   type Tx,
 } from '@callboard/orchestrator/store';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { Locations, Ownership } from './machine-stores.ts';
 
 /** `why`: why the stage runs nowhere, if no connected machine can take it. */
@@ -75,10 +75,9 @@ export function startMachines(deps: MachinesDeps): SharingMachines {
     );
   }
 
-  const worker = createCoalescingWorker(check, (error) =>
-    log.warn({ err: error }, 'looking at the other machines failed'),
-  );
-  const timer = setInterval(worker.schedule, checkIntervalMs).unref();
+  const checks = createReconciler(check, (error) => log.warn({ err: error }, 'looking at the other machines failed'), {
+    everyMs: checkIntervalMs,
+  });
 
   async function placing(): Promise<LocationOf> {
     const records = await store.read.machines.list();
@@ -125,10 +124,7 @@ export function startMachines(deps: MachinesDeps): SharingMachines {
       return first?.id === here;
     },
     notify,
-    async stop() {
-      clearInterval(timer);
-      await worker.stop();
-    },
+    stop: checks.stop,
   };
 }
 

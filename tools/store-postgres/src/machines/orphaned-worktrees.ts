@@ -13,7 +13,6 @@ import {
 } from '@callboard/orchestrator/machines';
 import { isStorageFailure } from '@callboard/orchestrator/storage-error';
 import {
-  createCoalescingWorker,
   createRetryTimer,
   dataDirLayout,
   endMarked,
@@ -25,6 +24,7 @@ import {
   type Tx,
 } from '@callboard/orchestrator/store';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { SharingMachines } from './machines.ts';
 
 /** This machine, which may have been declared lost. */
@@ -75,21 +75,22 @@ export function recoverOrphanedWorktrees(
     again.attempted(staying);
   }
 
-  const worker = createCoalescingWorker(
+  const worker = createReconciler(
     () => retryWhileStoreFails({ log, signal: stopped.signal }, pass),
     (error) => {
       if (!stopped.signal.aborted) log.error({ err: error }, 'taking former worktrees away failed');
     },
+    {
+      on: (schedule) => [
+        store.onEvent(({ type, data }) => {
+          if (type !== 'stage-updated' && type !== 'stage-removed') return;
+          if (watched === null || watched.has(data.stageId)) schedule();
+        }),
+        store.onEpoch(schedule),
+      ],
+    },
   );
-  const unlisten = [
-    store.onEvent(({ type, data }) => {
-      if (type !== 'stage-updated' && type !== 'stage-removed') return;
-      if (watched === null || watched.has(data.stageId)) worker.schedule();
-    }),
-    store.onEpoch(worker.schedule),
-  ];
   life.onStop('former worktrees', async () => {
-    for (const stop of unlisten) stop();
     stopped.abort();
     await worker.stop();
     again.stop();

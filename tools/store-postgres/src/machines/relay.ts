@@ -1,7 +1,6 @@
 import type { MachineId } from '@callboard/contract';
 import { isStorageFailure } from '@callboard/orchestrator/storage-error';
 import {
-  createCoalescingWorker,
   type Logger,
   type MachineRecord,
   OperationalError,
@@ -11,6 +10,8 @@ import {
   type Store,
   type StoredCommand,
 } from '@callboard/orchestrator/store';
+import { createEmitter, type Emitter } from '@callboard/runtime/emitter';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { Lease } from './lease.ts';
 
@@ -56,7 +57,8 @@ const SAVED_MS = 10 * 60_000;
 
 export function createRelay({ store, platform, log, here, lease, times = {} }: RelayDeps): Relay {
   const { takeMs = 5_000, checkIntervalMs = 1_000 } = times;
-  const waiting = new Set<() => void>();
+  /** It is time to look for replies. */
+  const checked = createEmitter();
   const executing = new Set<Promise<void>>();
   const stopped = new AbortController();
   let execute: ((command: StoredCommand) => Promise<string>) | undefined;
@@ -81,12 +83,10 @@ export function createRelay({ store, platform, log, here, lease, times = {} }: R
     );
   }
 
-  const worker = createCoalescingWorker(takeAll, (error) =>
-    log.warn({ err: error }, 'commands of other machines not read'),
-  );
+  const worker = createReconciler(takeAll, (error) => log.warn({ err: error }, 'commands of other machines not read'));
   const check = () => {
     worker.schedule();
-    for (const wake of waiting) wake();
+    checked.emit();
   };
   const timer = setInterval(check, checkIntervalMs).unref();
   const unlisten = store.onForeignCommit(check);
@@ -107,10 +107,10 @@ export function createRelay({ store, platform, log, here, lease, times = {} }: R
       if (!machine.isConnected) throw unreachable(machine);
       const id = await insert(command, Math.min(takeMs, limitMs));
       // From here on the machine may execute it: that the store is out of reach says nothing of that.
-      const early = await untilReplied({ store, platform, waiting }, id, Math.min(takeMs, limitMs));
+      const early = await untilReplied({ store, platform, checked }, id, Math.min(takeMs, limitMs));
       const withdraw = () => store.transact((tx) => tx.machineCommands.withdraw(id));
       if (early === null && (await unlessStorageFails(withdraw(), false))) throw unreachable(machine);
-      const reply = early ?? (await untilReplied({ store, platform, waiting }, id, Math.max(0, limitMs - takeMs)));
+      const reply = early ?? (await untilReplied({ store, platform, checked }, id, Math.max(0, limitMs - takeMs)));
       if (reply === null) throw unanswered(machine, limitMs);
       const remove = store.transact((tx) => tx.machineCommands.remove(id), { sync: 'later' });
       await unlessStorageFails(remove, undefined); // it is forgotten later
@@ -146,21 +146,21 @@ async function unlessStorageFails<T>(asked: Promise<T>, otherwise: T): Promise<T
 
 /** Resolves with the reply to a command; null if there is none in time, or it cannot be read until then. */
 async function untilReplied(
-  { store, platform, waiting }: Pick<RelayDeps, 'store' | 'platform'> & { waiting: Set<() => void> },
+  { store, platform, checked }: Pick<RelayDeps, 'store' | 'platform'> & { checked: Emitter<void> },
   id: string,
   limitMs: number,
 ): Promise<string | null> {
   const end = platform.uptimeMs() + limitMs;
   for (;;) {
     const hint = Promise.withResolvers<void>();
-    waiting.add(hint.resolve);
+    const unsubscribe = checked.subscribe(hint.resolve);
     try {
       const reply = await unlessStorageFails(store.read.machineCommands.findReply(id), null);
       if (reply !== null) return reply;
       if (platform.uptimeMs() >= end) return null;
       await hint.promise; // at the latest with the next look
     } finally {
-      waiting.delete(hint.resolve);
+      unsubscribe();
     }
   }
 }

@@ -2,6 +2,7 @@ import type { RequestListener, Server } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
 import { type CertificateFiles, type CertificatePair, readCertificate } from '@callboard/runtime/certificate';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 
 /** The limits that the framework sets on plain servers only. */
 export interface HttpsLimits {
@@ -59,7 +60,6 @@ export function watchCertificate({ files, loaded, checkMs, onChange, onError }: 
   let current = loaded;
   let failure: string | null = null;
   let reported: string | null = null;
-  let isViewing = false;
 
   function notify(text: string | null): void {
     if (text === reported) return;
@@ -82,14 +82,7 @@ export function watchCertificate({ files, loaded, checkMs, onChange, onError }: 
     }
   }
 
-  const timer = setInterval(() => {
-    if (isViewing) return;
-    isViewing = true;
-    void check().finally(() => {
-      isViewing = false;
-    });
-  }, checkMs).unref();
-  return () => clearInterval(timer);
+  return createReconciler(check, (error) => onError(messageOf(error)), { everyMs: checkMs }).stop;
 }
 
 const retainsOld = (cause: string, { validUntil }: CertificatePair): string =>

@@ -1,5 +1,6 @@
 import type { LaunchId } from '@callboard/contract';
-import { type CoalescingWorker, createCoalescingWorker } from '../../lib/async.ts';
+import { createReconciler, type Reconciler } from '@callboard/runtime/reconciler';
+import { createBackoff } from '@callboard/runtime/waits';
 import { AppError } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { OutboxRow } from '../../store/records.ts';
@@ -40,7 +41,7 @@ export interface OutboxWriterDeps {
  * Writes the outbox of a launch. `schedule` makes it query the store for rows that it was not handed: at the start, and after a
  * failure. After a failure of the store it does so by itself.
  */
-export interface OutboxWriter extends CoalescingWorker {
+export interface OutboxWriter extends Omit<Reconciler, 'scheduleIn'> {
   /** Takes rows that were just committed. If nothing waits before them, the first line is in the pipe when this returns. */
   take(rows: readonly OutboxRow[]): void;
   /** Whether a row that is given now is written right after its commit, so a control request may be stored as `written`. */
@@ -64,7 +65,7 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
   let mustCheckStore = true;
   let state: 'resting' | 'writing' | 'stopped' = 'resting';
   const marks = createMarks(store, onError);
-  const again = createAgain(() => passes.schedule());
+  const backoff = createBackoff(RETRY_BACKOFF);
 
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
@@ -99,12 +100,12 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
       for (let row = next(waiting); row !== undefined; row = next(waiting)) await writeRow(row);
       if (waiting.length > 0) save(waiting);
       state = 'resting';
-      again.worked();
+      backoff.reset();
     } catch (error) {
       save(waiting);
       const isGone = error instanceof AppError && error.code === 'process_gone';
       state = isGone ? 'stopped' : 'resting';
-      again.after(error);
+      if (isStorageFailure(error)) passes.scheduleIn(backoff.next());
       if (!isGone) throw error;
       onGone();
     }
@@ -116,7 +117,7 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
     return (await store.read.outbox.listOf(launchId, ['accepted'])).filter(({ id }) => !known.has(id));
   }
 
-  const passes = createCoalescingWorker(pass, onError);
+  const passes = createReconciler(pass, onError);
   return {
     markIn: marks.storeIn,
     mark: marks.store,
@@ -133,7 +134,6 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
     },
     async stop() {
       await passes.stop();
-      again.stop();
       marks.stop();
       state = 'stopped';
     },
@@ -145,29 +145,8 @@ async function writeControl({ store, channel }: OutboxWriterDeps, row: OutboxRow
   return channel.write(line);
 }
 
-const FIRST_AGAIN_MS = 250;
-const MAX_AGAIN_MS = 10_000;
-
-/**
- * Calls `retry` some time after a failure of the store; the pauses grow until something has worked. Nobody hears of reads that
- * a shared store fails, so nobody would schedule it.
- */
-function createAgain(retry: () => void) {
-  let timer: NodeJS.Timeout | undefined;
-  let ms = FIRST_AGAIN_MS;
-  return {
-    after(error: unknown): void {
-      if (!isStorageFailure(error)) return;
-      clearTimeout(timer);
-      timer = setTimeout(retry, ms).unref();
-      ms = Math.min(ms * 2, MAX_AGAIN_MS);
-    },
-    worked(): void {
-      ms = FIRST_AGAIN_MS;
-    },
-    stop: (): void => clearTimeout(timer),
-  };
-}
+/** After failures of the store. Nobody hears of reads that a shared store fails, so nobody else would schedule a retry. */
+const RETRY_BACKOFF = { firstMs: 250, maxMs: 10_000 };
 
 /** Rows that were written and that the store still calls accepted. */
 function createMarks(store: Store, onError: (error: unknown) => void) {

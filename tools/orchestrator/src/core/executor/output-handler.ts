@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveNow, StageId, TextDelta } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
-import { type CoalescingWorker, createCoalescingWorker } from '../../lib/async.ts';
+import { createReconciler, type Reconciler } from '@callboard/runtime/reconciler';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { RetryDeps, Store } from '../../store/store.ts';
@@ -194,10 +194,10 @@ const RECLAIM_BYTES = 4 * 1024 * 1024;
 function createSpoolReclaimer(
   { folder, spoolOffset }: LaunchRecord,
   { store, log }: RetryDeps,
-): { readTo(offset: number): void; stop: CoalescingWorker['stop'] } {
+): { readTo(offset: number): void; stop: Reconciler['stop'] } {
   let read = spoolOffset;
   let reclaimed = spoolOffset;
-  const worker = createCoalescingWorker(
+  const worker = createReconciler(
     async () => {
       reclaimed = read;
       // A power cut may take the store back to its last sync; the spool must still hold what follows from there.
@@ -316,7 +316,7 @@ function createHookInputs({ store, log, stageId, worktree, readHooks, signal }: 
     return isDone;
   }
 
-  const worker = createCoalescingWorker(async () => {
+  const worker = createReconciler(async () => {
     for (const [index, delay] of TRIES_MS.entries()) {
       await sleep(delay, undefined, { signal, ref: false });
       if (await show(index === TRIES_MS.length - 1)) return;

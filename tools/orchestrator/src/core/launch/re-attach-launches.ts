@@ -3,8 +3,9 @@ import type { LaunchId } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import { createCoalescingWorker, forEachAtOnce } from '../../lib/async.ts';
+import { forEachAtOnce } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { endStragglers, findMarkedProcesses, terminate } from '../../platform/process-table.ts';
 import type { Logger } from '../../platform/runtime.ts';
@@ -75,25 +76,23 @@ export async function reAttachLaunches(deps: ReAttachDeps): Promise<ReAttaching>
     if (textFor(failed) !== before) changed.emit();
   }
 
-  const again = createCoalescingWorker(
-    async () => {
-      const ids = new Set(failed.map(({ launchId }) => launchId));
-      await tryAll((await store.read.launches.listNotEnded()).filter(({ id }) => ids.has(id)));
-    },
-    (error) => log.error({ err: error }, 'retrying to re-attach failed'),
-  );
   const stragglers = endStragglers(store.read.launches, deps.signalGraceMs, deps.onSurvivors).catch((error: unknown) =>
     log.warn({ err: error }, 'ending processes that sessions left behind failed'),
   );
   await tryAll(await store.read.launches.listNotEnded());
-  const timer = setInterval(() => {
-    if (failed.length > 0) again.schedule();
-  }, againMs).unref();
+  const again = createReconciler(
+    async () => {
+      if (failed.length === 0) return;
+      const ids = new Set(failed.map(({ launchId }) => launchId));
+      await tryAll((await store.read.launches.listNotEnded()).filter(({ id }) => ids.has(id)));
+    },
+    (error) => log.error({ err: error }, 'retrying to re-attach failed'),
+    { everyMs: againMs },
+  );
   return {
     storageError: () => textFor(failed),
     onChange: changed.subscribe,
     stop: async () => {
-      clearInterval(timer);
       await again.stop();
       await stragglers;
     },

@@ -15,7 +15,7 @@ import {
   spentText,
 } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
-import { createCoalescingWorker } from '../../lib/async.ts';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { Store } from '../../store/store.ts';
@@ -68,15 +68,7 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   /** Whether a stage was ready or due in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
   let isAnyReady = true;
 
-  let timer: NodeJS.Timeout | undefined;
-
-  function checkAgain(ms: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(() => passes.schedule(), ms).unref();
-  }
-
   async function pass(): Promise<void> {
-    checkAgain(INTERVAL_MS); // first, in case this pass fails
     if (!mayStart()) return holds.set([]); // the board says why
     const { stages } = boardView(await store.board());
     const toResume = new Set(await deferred.list());
@@ -85,8 +77,8 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     const plan = planStarts(stages, maxParallel, await Promise.all(gates.map((gate) => gate())), isDue);
     holds.set(plan.holds);
     const waitsForMemory = plan.holds.some(({ code }) => code === 'memory');
-    if (plan.isAnyElsewhere) checkAgain(ELSEWHERE_CHECK_INTERVAL_MS);
-    else if (waitsForMemory) checkAgain(MEMORY_CHECK_INTERVAL_MS);
+    if (plan.isAnyElsewhere) passes.scheduleIn(ELSEWHERE_CHECK_INTERVAL_MS);
+    else if (waitsForMemory) passes.scheduleIn(MEMORY_CHECK_INTERVAL_MS);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
     await Promise.all([
       ...plan.resume.map((id) => startOne(id, toResume.has(id) ? deferred.resume : waits.resume)),
@@ -104,27 +96,23 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     }
   }
 
-  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'scheduler pass failed'));
   const notWorking = new Set<StageId>();
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (HINTS.has(type)) passes.schedule();
-    if (type !== 'session-updated') return;
-    if (isWorking(data.state)) notWorking.delete(data.stageId);
-    else if (!notWorking.has(data.stageId)) {
-      notWorking.add(data.stageId);
-      if (isAnyReady) passes.schedule();
-    }
+  const passes = createReconciler(pass, (error) => log.error({ err: error }, 'scheduler pass failed'), {
+    everyMs: INTERVAL_MS,
+    on: (schedule) => [
+      store.onEvent(({ type, data }) => {
+        if (HINTS.has(type)) schedule();
+        if (type !== 'session-updated') return;
+        if (isWorking(data.state)) notWorking.delete(data.stageId);
+        else if (!notWorking.has(data.stageId)) {
+          notWorking.add(data.stageId);
+          if (isAnyReady) schedule();
+        }
+      }),
+    ],
   });
   passes.schedule();
-  return {
-    schedule: passes.schedule,
-    drain: passes.drain,
-    stop: async () => {
-      unlisten();
-      await passes.stop();
-      clearTimeout(timer);
-    },
-  };
+  return passes;
 }
 
 /** Another machine starts the stage, so nothing holds it. */

@@ -7,8 +7,8 @@ import {
   type StageId,
   type TranscriptEntry,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { z } from 'zod';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import { placeholderText } from '../../platform/git/locate-checkout.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
@@ -40,9 +40,8 @@ export function startBackgroundSync({ store, log, everyMs, running }: Background
 } {
   /** How far each spool was read when it was last synced. */
   let synced = new Map<LaunchId, number>();
-  let timer: NodeJS.Timeout | undefined;
 
-  const syncing = createCoalescingWorker(
+  const syncing = createReconciler(
     async () => {
       const spools = running().map(({ launch, spool }) => ({ id: launch.id, ...spool() }));
       const grown = spools.filter(({ id, readTo }) => readTo !== synced.get(id));
@@ -51,26 +50,11 @@ export function startBackgroundSync({ store, log, everyMs, running }: Background
     },
     (error) => {
       log.info({ err: error }, 'a background sync failed; retrying');
-      due();
+      syncing.scheduleIn(everyMs);
     },
+    { on: () => [store.onUnsynced(() => syncing.scheduleIn(everyMs))] },
   );
-
-  function due(): void {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      syncing.schedule();
-    }, everyMs).unref();
-  }
-
-  const unlisten = store.onUnsynced(due);
-  return {
-    stop: () => {
-      unlisten();
-      clearTimeout(timer);
-      timer = undefined;
-      return syncing.stop();
-    },
-  };
+  return { stop: syncing.stop };
 }
 
 type ToolUse = Extract<TranscriptEntry, { kind: 'tool-use' }>;
@@ -218,10 +202,12 @@ export function startIdleWatch({ store, platform, log, idleMs, endIdle }: IdleWa
       log.error({ err: error, stageId }, 'ending an idle session failed');
     }
   }
-  const timer = setInterval(() => {
-    endIdleFor(idleMs).catch((error: unknown) => log.error({ err: error }, 'ending idle sessions failed'));
-  }, CHECK_INTERVAL_MS).unref();
-  return { endAllIdle: () => endIdleFor(0), stop: () => clearInterval(timer) };
+  const checks = createReconciler(
+    () => endIdleFor(idleMs),
+    (error) => log.error({ err: error }, 'ending idle sessions failed'),
+    { everyMs: CHECK_INTERVAL_MS },
+  );
+  return { endAllIdle: () => endIdleFor(0), stop: () => void checks.stop() };
 }
 
 /** Returns a function that says in a stage's transcript that placeholders of the sandbox were committed, once for the same files. */
@@ -297,14 +283,8 @@ export function startSilenceWatch({ store, log, silenceMs, checkIntervalMs, runn
   }
 
   // One look at a time, however slow the store is: two would ask a silent session twice.
-  const checks = createCoalescingWorker(check, (error) =>
-    log.error({ err: error }, 'checking for silent sessions failed'),
-  );
-  const timer = setInterval(checks.schedule, checkIntervalMs).unref();
-  return {
-    stop() {
-      clearInterval(timer);
-      void checks.stop(); // the store ends a look that hangs
-    },
-  };
+  const checks = createReconciler(check, (error) => log.error({ err: error }, 'checking for silent sessions failed'), {
+    everyMs: checkIntervalMs,
+  });
+  return { stop: () => void checks.stop() }; // the store ends a look that hangs
 }

@@ -1,5 +1,7 @@
 import type { LaunchId } from '@callboard/contract';
-import { createCoalescingWorker, createRetryTimer } from '../../lib/async.ts';
+import { createReconciler } from '@callboard/runtime/reconciler';
+import type { BackoffLimits } from '@callboard/runtime/waits';
+import { createRetryTimer } from '../../lib/async.ts';
 import { endMarked } from '../../platform/process-table.ts';
 import type { Logger } from '../../platform/runtime.ts';
 
@@ -18,7 +20,7 @@ export interface SurvivorsDeps {
   onGone: (launchId: LaunchId) => Promise<void>;
   /** Tests use other ones. */
   end?: typeof endMarked;
-  pauses?: { firstMs: number; maxMs: number };
+  pauses?: BackoffLimits;
 }
 
 /** A hung file system is back in seconds or in hours. */
@@ -27,9 +29,7 @@ const PAUSES = { firstMs: 10_000, maxMs: 600_000 };
 export function createSurvivors({ log, graceMs, onGone, end = endMarked, pauses = PAUSES }: SurvivorsDeps): Survivors {
   const left = new Set<LaunchId>();
   let isStopped = false;
-  const worker = createCoalescingWorker(pass, (error) =>
-    log.error({ err: error }, 'ending surviving processes failed'),
-  );
+  const worker = createReconciler(pass, (error) => log.error({ err: error }, 'ending surviving processes failed'));
   const again = createRetryTimer<LaunchId>(worker.schedule, pauses);
 
   async function pass(): Promise<void> {

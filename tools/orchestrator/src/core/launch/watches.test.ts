@@ -7,7 +7,7 @@ import { markTask } from '../session/background-tasks.ts';
 import { changeSession } from '../session/change-session.ts';
 import { startIdleWatch, startSilenceWatch } from './session-watches.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
 const MINUTE = 60_000;

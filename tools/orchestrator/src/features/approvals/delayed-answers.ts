@@ -7,6 +7,7 @@ import {
   type StageId,
   withAnswerDelayed,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { z } from 'zod';
 import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
@@ -178,8 +179,6 @@ export interface TimeLimitDeps {
 
 /** The delay before a retry after the store fails. */
 const TIME_LIMIT_RETRY_MS = 5_000;
-/** The longest delay of a Node timer. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /**
  * Denies requests that reach their time limit, including those that were open before a restart. The store is authoritative; the
@@ -189,8 +188,6 @@ const MAX_TIMER_MS = 2_147_483_647;
 export async function startTimeLimits({ store, platform, log, expire }: TimeLimitDeps): Promise<{ stop: () => void }> {
   /** When each request expires, in `uptimeMs`, by stage and request. */
   const deadlines = new Map<string, number>();
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
 
   async function checkDeadlines(): Promise<void> {
     const open = new Map((await store.read.requests.listOpen()).map((request) => [keyOf(request), request]));
@@ -200,7 +197,7 @@ export async function startTimeLimits({ store, platform, log, expire }: TimeLimi
       if (request === undefined) deadlines.delete(key);
       else await expireOne(request);
     }
-    schedule();
+    plan();
   }
 
   async function expireOne(request: PendingRequest): Promise<void> {
@@ -215,19 +212,8 @@ export async function startTimeLimits({ store, platform, log, expire }: TimeLimi
     }
   }
 
-  function schedule(): void {
-    clearTimeout(timer);
-    if (stopped || deadlines.size === 0) return;
-    const inMs = Math.max(0, Math.min(...deadlines.values()) - platform.uptimeMs());
-    timer = setTimeout(
-      () => {
-        checkDeadlines().catch((error: unknown) => {
-          log.error({ err: error }, 'looking for expired requests failed');
-          if (!stopped) timer = setTimeout(schedule, TIME_LIMIT_RETRY_MS).unref();
-        });
-      },
-      Math.min(inMs, MAX_TIMER_MS),
-    ).unref();
+  function plan(): void {
+    if (deadlines.size > 0) checks.scheduleIn(Math.max(0, Math.min(...deadlines.values()) - platform.uptimeMs()));
   }
 
   function add(request: PendingRequest, waitedMs: number): void {
@@ -237,23 +223,28 @@ export async function startTimeLimits({ store, platform, log, expire }: TimeLimi
     deadlines.set(keyOf(request), platform.uptimeMs() + leftMs);
   }
 
-  const unlisten = store.onEvent((event) => {
-    if (isRequestEvent(event)) {
-      add(event.data, 0);
-      schedule();
-    } else if (event.type === 'approval-resolved') deadlines.delete(keyOf(event.data));
-  });
+  const checks = createReconciler(
+    checkDeadlines,
+    (error) => {
+      log.error({ err: error }, 'looking for expired requests failed');
+      checks.scheduleIn(TIME_LIMIT_RETRY_MS);
+    },
+    {
+      on: () => [
+        store.onEvent((event) => {
+          if (isRequestEvent(event)) {
+            add(event.data, 0);
+            plan();
+          } else if (event.type === 'approval-resolved') deadlines.delete(keyOf(event.data));
+        }),
+      ],
+    },
+  );
   for (const request of await store.read.requests.listOpen()) {
     add(request, platform.now().getTime() - Date.parse(request.createdAt));
   }
-  schedule();
-  return {
-    stop: () => {
-      stopped = true;
-      unlisten();
-      clearTimeout(timer);
-    },
-  };
+  plan();
+  return { stop: () => void checks.stop() };
 }
 
 const keyOf = ({ stageId, requestId }: Pick<PendingRequest, 'stageId' | 'requestId'>): string =>

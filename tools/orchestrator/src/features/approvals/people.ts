@@ -1,4 +1,5 @@
 import type { CommandInput, Later, Me, MePatch, PendingRequest } from '@callboard/contract';
+import { createReconciler, type Timer } from '@callboard/runtime/reconciler';
 import type { z } from 'zod';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
@@ -17,9 +18,6 @@ export interface People {
   stop(): void;
 }
 
-/** Calls `due` once after this time, and does not keep the process alive for it. @returns a function that calls it off */
-export type Timer = (due: () => void, inMs: number) => () => void;
-
 interface PeopleDeps {
   store: Store;
   platform: Pick<Platform, 'now'>;
@@ -27,46 +25,37 @@ interface PeopleDeps {
   timer?: Timer;
 }
 
-const nodeTimer: Timer = (due, inMs) => {
-  const timer = setTimeout(due, inMs).unref();
-  return () => clearTimeout(timer);
-};
-
 /** A timer stands still while the machine sleeps, so a longer one would be late. */
 const MAX_SLEEP_MS = 60_000;
 
 /** Starts to call people again about the requests that they set aside, when their time has come. */
-export async function startPeople({ store, platform, log, timer = nodeTimer }: PeopleDeps): Promise<People> {
-  let callOff: () => void = () => undefined;
-  let stopped = false;
-
+export async function startPeople({ store, platform, log, timer }: PeopleDeps): Promise<People> {
   async function checkAgain(): Promise<void> {
-    callOff();
     const now = platform.now().toISOString();
     const returning = await store.read.people.listReturning();
     const due = returning.filter(({ until }) => until <= now);
     if (due.length > 0) await store.transact((tx) => callAgain(tx, now));
     const next = returning[due.length];
-    if (next === undefined || stopped) return;
-    plan(Math.min(Date.parse(next.until) - platform.now().getTime(), MAX_SLEEP_MS));
+    if (next === undefined) return;
+    checks.scheduleIn(Math.max(1, Math.min(Date.parse(next.until) - platform.now().getTime(), MAX_SLEEP_MS)));
   }
 
-  function plan(inMs: number): void {
-    callOff();
-    callOff = timer(check, Math.max(1, inMs));
-  }
-
-  function check(): void {
-    checkAgain().catch((error: unknown) => {
+  const checks = createReconciler(
+    checkAgain,
+    (error) => {
       log.error({ err: error }, 'looking for requests that were set aside failed');
-      if (!stopped) plan(MAX_SLEEP_MS);
-    });
-  }
-
-  // Another machine may have set it aside.
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'later-updated' && data.later !== null && data.later.until !== null) check();
-  });
+      checks.scheduleIn(MAX_SLEEP_MS);
+    },
+    {
+      // Another machine may have set it aside.
+      on: (schedule) => [
+        store.onEvent(({ type, data }) => {
+          if (type === 'later-updated' && data.later !== null && data.later.until !== null) schedule();
+        }),
+      ],
+      timer,
+    },
+  );
   await checkAgain();
   return {
     find: (name) => store.read.people.find(name),
@@ -82,11 +71,7 @@ export async function startPeople({ store, platform, log, timer = nodeTimer }: P
       const later = await store.transact((tx) => setLater(tx, name, wanted));
       return later;
     },
-    stop() {
-      unlisten();
-      stopped = true;
-      callOff();
-    },
+    stop: () => void checks.stop(),
   };
 }
 

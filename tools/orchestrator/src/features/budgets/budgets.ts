@@ -10,6 +10,7 @@ import {
   scopeText,
   spentText,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { BoardViews } from '../../core/session/board-views.ts';
 import { changeSession, openChange, saveChange } from '../../core/session/change-session.ts';
@@ -21,7 +22,6 @@ import {
   releaseStage,
   spentBudgetOf,
 } from '../../core/session/spending-limits.ts';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
@@ -173,38 +173,33 @@ export function startBudgetWatch(deps: BudgetWatchDeps): BudgetWatch {
     deps.onFigures();
   }
 
-  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'looking at the budgets failed'));
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'stage-removed') figures.delete(data.stageId);
-    if (type !== 'session-updated') return;
-    if (data.state !== 'busy') interrupting.delete(data.stageId);
-    const figure = figureOf(data);
-    if (figures.get(data.stageId) === figure) return;
-    figures.set(data.stageId, figure);
-    passes.schedule();
+  const passes = createReconciler(pass, (error) => log.error({ err: error }, 'looking at the budgets failed'), {
+    on: (schedule) => [
+      store.onEvent(({ type, data }) => {
+        if (type === 'stage-removed') figures.delete(data.stageId);
+        if (type !== 'session-updated') return;
+        if (data.state !== 'busy') interrupting.delete(data.stageId);
+        const figure = figureOf(data);
+        if (figures.get(data.stageId) === figure) return;
+        figures.set(data.stageId, figure);
+        schedule();
+      }),
+      store.onForeignCommit(() => {
+        changes += 1; // another machine may have set one
+      }),
+      () => clearInterval(timer),
+    ],
   });
   const schedule = () => {
     changes += 1;
     passes.schedule();
   };
-  const unlistenForeign = store.onForeignCommit(() => {
-    changes += 1; // another machine may have set one
-  });
   const timer = setInterval(() => {
     interrupting.clear();
     schedule();
   }, CHECK_INTERVAL_MS).unref();
   schedule();
-  return {
-    schedule,
-    drain: passes.drain,
-    stop() {
-      unlisten();
-      unlistenForeign();
-      clearInterval(timer);
-      return passes.stop();
-    },
-  };
+  return { schedule, drain: passes.drain, stop: passes.stop };
 }
 
 /** What of a session changes its spending, or lets it spend again. */

@@ -10,6 +10,7 @@ import {
   type TemplateValues,
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { requireNoAwaitedTasks } from '../../core/session/background-tasks.ts';
 import { changeSession, noSession, settlePhase } from '../../core/session/change-session.ts';
 import {
@@ -27,7 +28,7 @@ import { requireNotInTerminal } from '../../core/session/rewind-rules.ts';
 import type { SessionChange } from '../../core/session/session-change.ts';
 import { releaseStage } from '../../core/session/spending-limits.ts';
 import type { WorktreeCommands } from '../../core/shell/worktree-commands.ts';
-import { createCoalescingWorker, createKeyedMutex, type Signal } from '../../lib/async.ts';
+import { createKeyedMutex, type Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { type CheckRecord, type MessageRow, textMessage } from '../../store/records.ts';
@@ -116,15 +117,18 @@ export async function startChecks(deps: ChecksDeps): Promise<Checks> {
     }
   }
 
-  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'looking for due checks failed'));
   for (const run of await store.read.checks.listIn(['running'])) {
     await store.transact((tx) => settle(tx, deps, run, (change) => interruptCheck(tx, change, run)));
   }
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type !== 'session-updated') return;
-    const { check } = data;
-    if (check?.state === 'waiting') passes.schedule();
-    if (check?.state === 'stopped') running.get(check.checkId)?.stop('a person');
+  const passes = createReconciler(pass, (error) => log.error({ err: error }, 'looking for due checks failed'), {
+    on: (schedule) => [
+      store.onEvent(({ type, data }) => {
+        if (type !== 'session-updated') return;
+        const { check } = data;
+        if (check?.state === 'waiting') schedule();
+        if (check?.state === 'stopped') running.get(check.checkId)?.stop('a person');
+      }),
+    ],
   });
   passes.schedule();
 
@@ -139,7 +143,6 @@ export async function startChecks(deps: ChecksDeps): Promise<Checks> {
     drain,
     async stop() {
       isStopping = true;
-      unlisten();
       await passes.stop();
       for (const check of running.values()) check.stop('Callboard');
       await Promise.all(all);

@@ -6,8 +6,8 @@ import {
   boardView,
   type StageId,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { Channel, Message, Outcome } from '../../core/session/notification-channel.ts';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { AnnouncementRecord, DeliveryRecord } from '../../store/ports/event-port.ts';
 import type { Store, Tables, Tx } from '../../store/store.ts';
@@ -38,7 +38,6 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
   const changed = new Set<StageId>();
   const seen = new Map<string, string>();
   let isFirst = true;
-  let timer: NodeJS.Timeout | undefined;
 
   async function work(): Promise<void> {
     if (isFirst) {
@@ -76,36 +75,24 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     );
   }
 
-  const worker = createCoalescingWorker(work, (error) => {
+  const worker = createReconciler(work, (error) => {
     log.error({ err: error }, 'announcements not stored');
-    plan(RETRY_MS);
+    worker.scheduleIn(RETRY_MS);
   });
-
-  function plan(inMs: number): void {
-    if (timer !== undefined) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      worker.schedule();
-    }, inMs).unref();
-  }
-
   const unlisten = store.onEvent((event) => {
     const stageId = stageOf(event, seen);
     if (stageId === null) return;
     changed.add(stageId);
-    plan(lagMs);
+    worker.scheduleIn(lagMs);
   });
-  plan(0);
+  worker.scheduleIn(0);
   return {
-    async drain() {
-      clearTimeout(timer);
-      timer = undefined;
+    drain() {
       worker.schedule();
-      await worker.drain();
+      return worker.drain();
     },
     stop() {
       unlisten();
-      clearTimeout(timer);
       return worker.stop();
     },
   };
@@ -221,16 +208,15 @@ const MAX_SLEEP_MS = 60_000;
 export function startDeliverer({ store, platform, log, channels, leads }: DelivererDeps): Deliverer {
   const stopping = new AbortController();
   const attempt = createAttempts({ store, log, channels, leads }, stopping.signal);
-  let timer: NodeJS.Timeout | undefined;
-  const later = (inMs: number) => {
-    clearTimeout(timer);
-    if (!stopping.signal.aborted) timer = setTimeout(worker.schedule, Math.max(1, inMs)).unref();
-  };
-
-  const worker = createCoalescingWorker(sendDue, (error) => {
-    log.error({ err: error }, 'messages about announcements not sent');
-    later(MAX_SLEEP_MS);
-  });
+  const worker = createReconciler(
+    sendDue,
+    (error) => {
+      log.error({ err: error }, 'messages about announcements not sent');
+      worker.scheduleIn(MAX_SLEEP_MS);
+    },
+    // Others store messages as well, and the one that sent them may be gone.
+    { everyMs: leads === undefined ? undefined : LEAD_CHECK_INTERVAL_MS },
+  );
   /** What is being sent, by its target: one message after another, so that a slow target holds up no other. */
   const underway = new Map<string, Promise<void>>();
 
@@ -242,7 +228,8 @@ export function startDeliverer({ store, platform, log, channels, leads }: Delive
       const lane = `${row.channel} ${row.target}`;
       if (underway.has(lane)) continue;
       if (stopping.signal.aborted || underway.size >= AT_ONCE) return;
-      if (row.dueAt > now.toISOString()) return later(Math.min(Date.parse(row.dueAt) - now.getTime(), MAX_SLEEP_MS));
+      if (row.dueAt > now.toISOString())
+        return worker.scheduleIn(Math.min(Date.parse(row.dueAt) - now.getTime(), MAX_SLEEP_MS));
       underway.set(lane, deliverIn(lane, row));
     }
   }
@@ -255,7 +242,7 @@ export function startDeliverer({ store, platform, log, channels, leads }: Delive
     underway.delete(lane);
     if (failed === null) return worker.schedule();
     log.error({ err: failed, channel: row.channel }, 'what became of a message was not stored');
-    later(MAX_SLEEP_MS);
+    worker.scheduleIn(MAX_SLEEP_MS);
   }
 
   async function drain(): Promise<void> {
@@ -266,16 +253,12 @@ export function startDeliverer({ store, platform, log, channels, leads }: Delive
     }
   }
 
-  // Others store messages as well, and the one that sent them may be gone.
-  const watching = leads === undefined ? undefined : setInterval(worker.schedule, LEAD_CHECK_INTERVAL_MS).unref();
   worker.schedule();
   return {
     schedule: worker.schedule,
     drain,
     async stop() {
       stopping.abort();
-      clearTimeout(timer);
-      clearInterval(watching);
       await worker.stop();
       await Promise.all(underway.values());
     },

@@ -6,6 +6,7 @@ import {
   type PauseTarget,
   type StageId,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import { changeSession } from '../../core/session/change-session.ts';
 import {
@@ -15,7 +16,6 @@ import {
   releaseScope,
   releaseStage,
 } from '../../core/session/spending-limits.ts';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
@@ -102,13 +102,16 @@ export function startDelays({ store, log, interrupt, resumeReleased }: PausesDep
     if (released.size > 0) await resumeReleased(released);
   }
 
-  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'following holds failed'));
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.schedule();
-    if (type === 'stage-updated' && data.stage.held) passes.schedule(); // with an interrupt that another machine stored
-    if (type === 'session-updated' && isAnyAsked) passes.schedule();
+  const passes = createReconciler(pass, (error) => log.error({ err: error }, 'following holds failed'), {
+    on: (schedule) => [
+      store.onEvent(({ type }) => {
+        // A stage may be released, or held with an interrupt that another machine stored.
+        if (type === 'holds-updated' || type === 'stage-updated') schedule();
+        if (type === 'session-updated' && isAnyAsked) schedule();
+      }),
+      store.onEpoch(schedule),
+    ],
   });
-  const unlistenEpoch = store.onEpoch(passes.schedule);
   passes.schedule();
 
   return {
@@ -127,8 +130,6 @@ export function startDelays({ store, log, interrupt, resumeReleased }: PausesDep
       await Promise.all([...interrupting.values()].map(({ work }) => work));
     },
     async stop() {
-      unlisten();
-      unlistenEpoch();
       await passes.stop();
       clearTimeout(timer);
     },

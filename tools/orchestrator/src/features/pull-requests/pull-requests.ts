@@ -23,11 +23,12 @@ import {
   type StageReview,
   type StageView,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { BoardViews } from '../../core/session/board-views.ts';
 import { isStagePaused } from '../../core/session/spending-limits.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
-import { createCoalescingWorker, createKeyedMutex } from '../../lib/async.ts';
+import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { fenced } from '../../lib/text.ts';
 import type { Logger } from '../../platform/runtime.ts';
@@ -274,54 +275,40 @@ export async function finishStages(deps: FinishDeps): Promise<() => Promise<void
   const { store, log } = deps;
   const finishIfDue = createFinishing(deps);
   const due = new Set<StageId>();
-  /** The store failed while they were looked at or finished. */
-  const again = new Set<StageId>();
-  let timer: NodeJS.Timeout | undefined;
   let isAllDue = true;
 
   async function pass(): Promise<void> {
     if (isAllDue) for (const { stageId } of await store.read.sessions.list()) due.add(stageId);
     isAllDue = false;
+    /** The store failed while they were looked at or finished. */
+    const failed: StageId[] = [];
     for (const stageId of due) {
       due.delete(stageId);
       try {
         await finishIfDue(stageId);
       } catch (error) {
         log.error({ err: error, stageId }, 'finishing a stage failed');
-        if (isStorageFailure(error)) again.add(stageId);
+        if (isStorageFailure(error)) failed.push(stageId);
       }
     }
-    if (again.size > 0) timer ??= setTimeout(checkAgain, deps.retryMs).unref();
+    for (const stageId of failed) due.add(stageId);
+    if (failed.length > 0) passes.scheduleIn(deps.retryMs);
   }
 
-  function checkAgain(): void {
-    timer = undefined;
-    for (const stageId of again) due.add(stageId);
-    again.clear();
-    passes.schedule();
-  }
-
-  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'finishing stages failed'));
-  const check = (stageId: StageId): void => {
-    due.add(stageId);
-    passes.schedule();
-  };
-  const checkAll = (): void => {
-    isAllDue = true;
-    passes.schedule();
-  };
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) check(data.stageId);
-    if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null)
-      check(data.stageId);
-    if (type === 'holds-updated') checkAll();
+  const passes = createReconciler(pass, (error) => log.error({ err: error }, 'finishing stages failed'), {
+    on: (schedule) => [
+      store.onEvent(({ type, data }) => {
+        if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) due.add(data.stageId);
+        else if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null)
+          due.add(data.stageId);
+        else if (type === 'holds-updated') isAllDue = true;
+        else return;
+        schedule();
+      }),
+    ],
   });
-  checkAll();
-  return () => {
-    unlisten();
-    clearTimeout(timer);
-    return passes.stop();
-  };
+  passes.schedule();
+  return passes.stop;
 }
 
 /** Finishes a stage, if it is due. @throws what the store throws; a refusal is stored instead */

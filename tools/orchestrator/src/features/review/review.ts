@@ -1,5 +1,6 @@
 import { isChecking, isReview, isUnderWay, type SideRun, type SideRunKind, type StageId } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import {
   changeSession,
@@ -13,7 +14,7 @@ import { requireNoAlarm } from '../../core/session/requests.ts';
 import { requireNotInTerminal } from '../../core/session/rewind-rules.ts';
 import type { SessionChange } from '../../core/session/session-change.ts';
 import { budgetBefore, isStagePaused } from '../../core/session/spending-limits.ts';
-import { createCoalescingWorker, createKeyedMutex } from '../../lib/async.ts';
+import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { requireStage, type Store, type Tx } from '../../store/store.ts';
@@ -120,7 +121,6 @@ export async function startSideRuns(deps: SideRunsDeps): Promise<SideRuns> {
   /** A run that was stopped may still be ending when the next one of its stage is due. */
   const oneOfStage = createKeyedMutex();
   let isStopping = false;
-  let timer: NodeJS.Timeout | undefined;
 
   async function runOne({ id, stageId }: SideRun): Promise<void> {
     const run = await store.transact((tx) => claim(tx, id));
@@ -150,26 +150,27 @@ export async function startSideRuns(deps: SideRunsDeps): Promise<SideRuns> {
   }
 
   async function pass(): Promise<void> {
-    clearTimeout(timer);
     const waiting = await store.read.sideRuns.listIn(['waiting']);
-    if (waiting.some(({ run }) => run.limitWait !== null))
-      timer = setTimeout(() => passes.schedule(), deps.limitCheckIntervalMs).unref();
+    if (waiting.some(({ run }) => run.limitWait !== null)) passes.scheduleIn(deps.limitCheckIntervalMs);
     for (const { run } of waiting) {
       if (isStopping || begun.size >= maxParallel) return;
       if (!begun.has(run.id) && (await isDue(deps, run))) begin(run);
     }
   }
 
-  const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'looking for due runs failed'));
   for (const { run, process } of await store.read.sideRuns.listIn(['running'])) {
     if (!(await deps.endLeft(run.id, process))) log.warn({ id: run.id }, 'some processes of a run could not be ended');
     await store.transact((tx) => settlePhase(tx, deps, run.stageId, (change) => interruptSideRun(tx, change, run)));
   }
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'side-run-updated' && data.state === 'waiting') passes.schedule();
-    if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
-    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.schedule();
-    if (type === 'stage-removed') for (const id of begun) void stopIfGone(store, id, running.get(id));
+  const passes = createReconciler(pass, (error) => log.error({ err: error }, 'looking for due runs failed'), {
+    on: (schedule) => [
+      store.onEvent(({ type, data }) => {
+        if (type === 'side-run-updated' && data.state === 'waiting') schedule();
+        if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
+        if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) schedule();
+        if (type === 'stage-removed') for (const id of begun) void stopIfGone(store, id, running.get(id));
+      }),
+    ],
   });
   passes.schedule();
 
@@ -184,9 +185,7 @@ export async function startSideRuns(deps: SideRunsDeps): Promise<SideRuns> {
     },
     async shutDown() {
       isStopping = true;
-      unlisten();
       await passes.stop();
-      clearTimeout(timer);
       for (const asked of running.values()) asked.stop();
       await Promise.all(all);
     },

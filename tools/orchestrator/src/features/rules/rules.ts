@@ -10,6 +10,7 @@ import type {
   RuleOffer,
   StageId,
 } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { SessionExecutor } from '../../core/executor/session-executor.ts';
 import { risksOf } from '../../core/permissions/risk.ts';
@@ -25,7 +26,7 @@ import {
 import { changeSession } from '../../core/session/change-session.ts';
 import { addNotice } from '../../core/session/session-change.ts';
 import { notifyRules, saveRules } from '../../core/session/session-permissions.ts';
-import { createCoalescingWorker, createYield } from '../../lib/async.ts';
+import { createYield } from '../../lib/async.ts';
 import { ProtocolError, Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { AnsweredCall, StoredRequest } from '../../store/ports/session-port.ts';
@@ -414,11 +415,13 @@ export function startLiveRules({ store, platform, log, running }: LiveRulesDeps)
     reported.set(id, wanted);
   }
 
-  const worker = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'keeping rules up to date failed'));
-  const unlisten = store.onEvent(({ type }) => {
-    if (type === 'rules-updated') worker.schedule();
+  const worker = createReconciler(pass, (error) => log.error({ err: error }, 'keeping rules up to date failed'), {
+    on: (schedule) => [
+      store.onEvent(({ type }) => type === 'rules-updated' && schedule()),
+      store.onEpoch(schedule),
+      () => clearInterval(timer),
+    ],
   });
-  const unlistenEpoch = store.onEpoch(worker.schedule);
   const isDue = () =>
     (nextEnd !== null && nextEnd <= now()) || [...running()].some(({ launch }) => !reported.has(String(launch.id)));
   const timer = setInterval(() => {
@@ -429,12 +432,7 @@ export function startLiveRules({ store, platform, log, running }: LiveRulesDeps)
       worker.schedule();
       await settlesWithin(worker.drain(), SETTLE_MS);
     },
-    async stop() {
-      clearInterval(timer);
-      unlisten();
-      unlistenEpoch();
-      await worker.stop();
-    },
+    stop: worker.stop,
   };
 }
 

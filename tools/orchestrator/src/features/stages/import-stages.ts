@@ -10,9 +10,9 @@ import {
   StageId,
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { type PipelineSource, type PipelinesFor, refusePin, requirePipeline } from '../../core/session/stages.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome } from '../../platform/files.ts';
 import type { Logger } from '../../platform/runtime.ts';
@@ -331,15 +331,13 @@ export function startStageFolders(deps: StageFoldersDeps): () => Promise<void> {
     for (const { id } of projects) await forgetOthers(store, id);
   }
 
-  const changes = createCoalescingWorker(reconcile, (error) =>
-    log.error({ err: error }, 'watching folders of stages failed'),
+  const changes = createReconciler(
+    reconcile,
+    (error) => log.error({ err: error }, 'watching folders of stages failed'),
+    { on: (schedule) => [store.onEvent(({ type }) => CAUSES.has(type) && schedule())] },
   );
-  const unlisten = store.onEvent(({ type }) => {
-    if (CAUSES.has(type)) changes.schedule();
-  });
   changes.schedule();
   return async () => {
-    unlisten();
     await changes.stop();
     await Promise.all([...watched.values()].map((folder) => folder.stop()));
   };
@@ -397,7 +395,7 @@ function watchFolder(
     timer = setTimeout(worker.schedule, quietMs);
   }
 
-  const worker = createCoalescingWorker(pass, (error) =>
+  const worker = createReconciler(pass, (error) =>
     log.warn({ err: error, folder }, 'reading a folder of stages failed'),
   );
   worker.schedule();

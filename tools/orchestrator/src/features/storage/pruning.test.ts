@@ -11,7 +11,7 @@ import { settleCompleted } from '../notifications/notifications.ts';
 import { createTrash } from '../trash/trash.ts';
 import { startPruning } from './storage.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
 const HOUR = 3_600_000;

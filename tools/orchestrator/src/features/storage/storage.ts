@@ -1,5 +1,6 @@
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { StorageError } from '../../store/storage-error.ts';
 import type { Store, Tx } from '../../store/store.ts';
@@ -134,38 +135,31 @@ export interface WriteWatch {
 export function startWriteWatch({ store, log, retryMs }: WriteWatchDeps): WriteWatch {
   const changed = createEmitter<StorageError | null>();
   let storageError: StorageError | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let isProbing = false;
 
-  /** One at a time: a store that does not answer keeps it waiting. */
-  function probe(): void {
-    if (isProbing) return;
-    isProbing = true;
-    const end = () => {
-      isProbing = false;
-    };
-    store.probe().then(end, end);
-  }
+  /** The result is reported to `onWrite`, like that of any other write. */
+  const probes = createReconciler(
+    async () => {
+      if (storageError === null) return;
+      probes.scheduleIn(retryMs);
+      await store.probe();
+    },
+    () => undefined,
+    { on: () => [store.onWrite(update)] },
+  );
 
   function update(now: StorageError | null): void {
     if (now?.text === storageError?.text) return;
     storageError = now;
-    clearInterval(timer);
-    // The result of the probe is reported to `onWrite`, like that of any other write.
-    if (now !== null) timer = setInterval(probe, retryMs).unref();
+    if (now !== null) probes.scheduleIn(retryMs);
     if (now === null) log.warn('the store can write again');
     else log.error({ storageError: now.text }, 'the store cannot write');
     changed.emit(now);
   }
 
-  const unlisten = store.onWrite(update);
   return {
     storageError: () => storageError,
     onChange: changed.subscribe,
-    stop: () => {
-      unlisten();
-      clearInterval(timer);
-    },
+    stop: () => void probes.stop(),
   };
 }
 
@@ -231,8 +225,9 @@ export function startPruning(deps: PruningDeps): { stop: () => void } {
     await forgetTrash(before(TRASH_RETENTION_MS));
   }
 
-  const run = () => void pruneWhenDue().catch((error: unknown) => log.error({ err: error }, 'store not pruned'));
-  run();
-  const timer = setInterval(run, CLOCK_MS).unref();
-  return { stop: () => clearInterval(timer) };
+  const runs = createReconciler(pruneWhenDue, (error) => log.error({ err: error }, 'store not pruned'), {
+    everyMs: CLOCK_MS,
+  });
+  runs.schedule();
+  return { stop: () => void runs.stop() };
 }

@@ -10,7 +10,7 @@ import { createWorktrees } from '../../core/worktrees/worktrees.ts';
 import { startSettingsWatch } from './settings-watch.ts';
 import { createTrust } from './trust.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
 const CHECK_INTERVAL_MS = 2_000;

@@ -1,4 +1,5 @@
 import type { StageId } from '@callboard/contract';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { SessionExecutor } from '../../core/executor/session-executor.ts';
 import { listActiveRules, RULES_REPLY_MS } from '../../core/launch/session-watches.ts';
 import { ruleCovers } from '../../core/permissions/rule-match.ts';
@@ -6,7 +7,6 @@ import { changeSession } from '../../core/session/change-session.ts';
 import { type Alarm, alarmOf } from '../../core/session/requests.ts';
 import { addNotice, type Notice } from '../../core/session/session-change.ts';
 import { loosenIsolation } from '../../core/session/session-permissions.ts';
-import { createCoalescingWorker } from '../../lib/async.ts';
 import { signOf } from '../../platform/files.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { Store, Tx } from '../../store/store.ts';
@@ -79,8 +79,9 @@ export function startSettingsWatch(deps: SettingsWatchDeps): SettingsWatch {
     read.set(id, { paths, sign, isSure: sign === before?.sign, at: now });
   }
 
-  const watching = createCoalescingWorker(check, (error) => log.error({ err: error }, 'reading settings files failed'));
-  const timer = setInterval(watching.schedule, checkIntervalMs).unref();
+  const checks = createReconciler(check, (error) => log.error({ err: error }, 'reading settings files failed'), {
+    everyMs: checkIntervalMs,
+  });
   return {
     onRuleUsed(stageId, toolUseId) {
       checkRule(deps, changes, stageId, toolUseId).catch((error: unknown) =>
@@ -92,7 +93,7 @@ export function startSettingsWatch(deps: SettingsWatchDeps): SettingsWatch {
         log.error({ err: error, stageId }, 'checking the hook of a call failed'),
       );
     },
-    stop: () => clearInterval(timer),
+    stop: () => void checks.stop(),
   };
 }
 

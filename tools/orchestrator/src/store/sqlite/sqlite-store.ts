@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { BoardEvent } from '@callboard/contract';
+import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import { Kysely, sql, type Transaction } from 'kysely';
 import { createYield } from '../../lib/async.ts';
 import { OperationalError } from '../../lib/errors.ts';
@@ -111,7 +113,7 @@ function createStore({ db, file, platform, log, diskPauseReason }: StoreDeps): S
     onForeignCommit: foreign.listen,
     onEpoch: () => () => undefined,
     close: async () => {
-      foreign.stop();
+      await foreign.stop();
       await queue.idle();
       await db.destroy();
     },
@@ -122,30 +124,25 @@ const FOREIGN_CHECK_INTERVAL_MS = 1_000;
 
 /** One process has the file, so nobody else should ever commit to it. SQLite counts the commits of other connections. */
 function watchForeignCommits(db: Kysely<Schema>) {
-  const listeners = new Set<() => void>();
-  let timer: NodeJS.Timeout | undefined;
+  const foreign = createEmitter();
   let last: number | undefined;
 
   async function check(): Promise<void> {
+    checks.scheduleIn(FOREIGN_CHECK_INTERVAL_MS);
     const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(db);
     const version = rows[0]?.data_version;
     const isForeign = last !== undefined && version !== last;
     last = version;
-    if (isForeign) for (const listener of listeners) listener();
+    if (isForeign) foreign.emit();
   }
 
-  const checkSoon = () => void check().catch(() => undefined); // a store that cannot be read says so elsewhere
-  const stop = () => clearInterval(timer);
+  const checks = createReconciler(check, () => undefined); // a store that cannot be read says so elsewhere
   return {
     listen(listener: () => void): () => void {
-      listeners.add(listener);
-      if (timer === undefined) {
-        checkSoon();
-        timer = setInterval(checkSoon, FOREIGN_CHECK_INTERVAL_MS).unref();
-      }
-      return () => listeners.delete(listener);
+      checks.schedule(); // from the first listener on
+      return foreign.subscribe(listener);
     },
-    stop,
+    stop: checks.stop,
   };
 }
 
