@@ -2,7 +2,6 @@ import { AlertChannel, type AlertSettings, type QuietHours, Signal } from '@call
 import { ActionIcon, Checkbox, Chip, Flex, Group, Switch, TextInput } from '@mantine/core';
 import { IconVolume } from '@tabler/icons-react';
 import { useState } from 'react';
-import { Hint } from '../ui/primitives.tsx';
 import { useMe, useSetAlerts } from '../features/approvals/presentation.tsx';
 import { playSound, useAlertSwitches } from '../features/notifications/alerts.ts';
 import css from '../features/notifications/notifications.module.css';
@@ -11,6 +10,7 @@ import { signalTitles } from '../features/webhooks/webhook-data.ts';
 import { OutgoingPart } from '../features/webhooks/webhooks.tsx';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { PlainPage } from '../ui/plain-page.tsx';
+import { Hint } from '../ui/primitives.tsx';
 
 const SIGNALS: Readonly<Record<Signal, { about: string; icon: string }>> = {
   waiting: { about: 'A request, a finished phase, a stage that stopped', icon: 'needs-you' },
@@ -107,7 +107,9 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
                 <img src={`/favicon-${SIGNALS[signal].icon}.svg`} alt="" width={20} height={20} />
                 <div>
                   <div>{signalTitles[signal]}</div>
-                  <Hint component="div" visibleFrom="sm">{SIGNALS[signal].about}</Hint>
+                  <Hint component="div" visibleFrom="sm">
+                    {SIGNALS[signal].about}
+                  </Hint>
                 </div>
               </Group>
             </th>
@@ -180,7 +182,9 @@ function QuietHoursFields({ quiet, isOff, change }: QuietHoursFieldsProps) {
             <Hint span>{quiet.timeZone}</Hint>
           </Group>
           <Flex component="fieldset" gap="sm" wrap="wrap" mt="md">
-            <Hint component="legend" mb="xs">On the nights and days that begin on</Hint>
+            <Hint component="legend" mb="xs">
+              On the nights and days that begin on
+            </Hint>
             <Chip.Group multiple value={quiet.days.map(String)} onChange={(days) => pick(days.map(Number))}>
               {DAYS.map((day) => (
                 <Chip key={day} value={String(day)} size="sm" disabled={isOff} aria-label={NAMES[day]}>

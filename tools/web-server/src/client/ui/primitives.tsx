@@ -2,7 +2,7 @@
  * What pages are built of. Before you write a style sheet:
  *
  * - Plain elements look right without a class (`app/base.css`): headings (14 px), lists (no bullets), links, `button` (text that is pressed; 44 px on touch).
- *   Classes for any element: `figures` (digits under one another), `truncate` (one line, cut at its end), `pre` (lines and spaces as written), `visually-hidden`.
+ *   Classes for any element: `figures` (digits under one another), `truncate` (one line, cut at its end), `pre-wrap` (with its line breaks), `bullets` (a list with them), `visually-hidden`.
  *   `data-tone="needs|fail|done"` colours any text.
  * - Layout is Mantine's: `<Stack>` and `<Group>` (gap 8 px), `<Flex component="form" direction="column" gap="sm">` where the element matters.
  *   Spacing: xs 4, sm 8, md 12, lg 16, xl 24. Text: `<Text size="xs|row|md|lg">` is 12, 13, 14, 16 px; `c="dimmed"`, `fw={500}`, `lineClamp`, `truncate`.
@@ -100,7 +100,10 @@ export const FullPage = (props: ComponentPropsWithoutRef<'div'>) => <div classNa
 
 export const Toolbar = (props: ComponentPropsWithoutRef<'div'>) => <div className={css.toolbar} {...props} />;
 
-export const Scroll = (props: ComponentPropsWithoutRef<'section'>) => <section className={css.scroll} {...props} />;
+export const Scroll = (props: ComponentPropsWithoutRef<'section'>) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+  <section className={css.scroll} tabIndex={0} {...props} />
+);
 
 /** Its lines have what follows their first child at their end. */
 export const ScrollList = (props: BoxProps & ComponentPropsWithoutRef<'ul'>) => (

@@ -5,15 +5,15 @@ import {
   type RuleOffer,
   RuleScope,
 } from '@callboard/contract';
-import { Anchor, NativeSelect, Flex, Group } from '@mantine/core';
+import { Anchor, Flex, Group, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { z } from 'zod';
 import { useRulesDialog } from '../../data/dialogs.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
-import { Tag, Indented, Hint } from '../../ui/primitives.tsx';
-import css from '../../ui/content.module.css';
+import { Hint, Indented, Tag } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { DryRunLines, matchText, RULE_ENDS, ruleEnd } from '../rules/rule-offer.tsx';
+import css from './asked-input.module.css';
 import { DecisionButton, type Press } from './decision-slot.tsx';
 import { useDraft } from './request-drafts.ts';
 import { type Approval, delayedFor, useFolder, useProject, type Verdict } from './use-request.ts';
@@ -62,7 +62,9 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
   return (
     <Indented>
       <Flex component="fieldset" direction="column" gap="xs" disabled={off}>
-        <Hint component="legend" mb="xs">Allow from now on, without asking:</Hint>
+        <Hint component="legend" mb="xs">
+          Allow from now on, without asking:
+        </Hint>
         {offers.map((one, index) => (
           <Offer
             key={one.rules.join()}
@@ -95,9 +97,7 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
           Always allow
         </DecisionButton>
       </Group>
-      {reason.trim() !== '' && (
-        <Hint>The reason is not sent along: Claude reads it only with Deny.</Hint>
-      )}
+      {reason.trim() !== '' && <Hint>The reason is not sent along: Claude reads it only with Deny.</Hint>}
       <Hint>
         Applies from the next call on: other requests that are open already still need an answer. Saved in Callboard,
         not in your repository. Remove it any time under{' '}
@@ -143,7 +143,7 @@ function Offer({ offer, folder, isOnly, checked, choose }: OfferProps) {
           <code>
             <Seen text={rule} kind="command" />
           </code>
-          </Tag>
+        </Tag>
       ))}
     </span>
   );
@@ -239,7 +239,7 @@ export function AllowEdits({ offer, approve, off, allowWith }: AllowEditsProps) 
               <code>
                 <Seen text={folder} kind="command" />
               </code>
-              </Tag>
+            </Tag>
           ))}
         </p>
       )}

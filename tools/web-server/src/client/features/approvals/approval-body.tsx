@@ -1,4 +1,3 @@
-import { Hint, Indented, IconLine } from '../../ui/primitives.tsx';
 import {
   blockedPathText,
   type PendingRequest,
@@ -7,7 +6,7 @@ import {
   type TranscriptEntry,
   visibleText,
 } from '@callboard/contract';
-import { Button, type ButtonProps, Group, Flex, Stack } from '@mantine/core';
+import { Text, Button, type ButtonProps, Flex, Group, Stack } from '@mantine/core';
 import {
   type Icon,
   IconAlertTriangle,
@@ -29,9 +28,9 @@ import { useState } from 'react';
 import { client } from '../../lib/api-client.ts';
 import { asSentence } from '../../lib/format.ts';
 import { toolText } from '../../lib/tool-text.ts';
-import content from '../../ui/content.module.css';
 import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint, IconLine, Indented } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { ChangedInput } from '../../ui/tool-input.tsx';
@@ -157,9 +156,7 @@ export function Why({ request, folder }: { request: PendingRequest; folder: stri
           Claude: <Seen text={description} kind="prose" />
         </Hint>
       )}
-      {blockedPath !== null && (
-        <Hint>{visibleText(blockedPathText(blockedPath, folder), 'command')}</Hint>
-      )}
+      {blockedPath !== null && <Hint>{visibleText(blockedPathText(blockedPath, folder), 'command')}</Hint>}
       {leavesSandbox !== null && <LeavesSandbox reason={leavesSandbox.reason} />}
       {leavesSandbox === null && why !== null && <Hint>{visibleText(why, 'prose')}</Hint>}
     </>
@@ -267,7 +264,7 @@ function LastSteps({ request }: { request: PendingRequest }) {
           <Hint span w={72} flex="none" truncate>
             {who}
           </Hint>
-          <Text span className="pre" lineClamp={4} {...(isCode && { ff: 'monospace', size: 'row' })}>
+          <Text span className="pre-wrap" lineClamp={4} {...(isCode && { ff: 'monospace', size: 'row' })}>
             <Seen text={text} kind={isCode ? 'command' : 'prose'} />
           </Text>
         </Flex>

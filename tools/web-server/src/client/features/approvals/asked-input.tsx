@@ -15,11 +15,10 @@ import { count, hostText, isPathCut } from '../../lib/format.ts';
 import { field, filePath, relativePath } from '../../lib/tool-text.ts';
 import codeCss from '../../ui/code.module.css';
 import { Diff, lineDiff } from '../../ui/code.tsx';
-import { IconLine, Hint } from '../../ui/primitives.tsx';
-import css from '../../ui/content.module.css';
-import content from '../../ui/content.module.css';
+import { Hint, IconLine } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { LineCounts, ToolInputView } from '../../ui/tool-input.tsx';
+import css from './asked-input.module.css';
 import { useFreeHeight } from './decision-slot.tsx';
 import { isCommand } from './edited-input.ts';
 import requestStyles from './request.module.css';
@@ -58,7 +57,7 @@ function FileChange({ request, folder }: AskedInputProps) {
   const path = relativePath(filePath(input), folder);
   return (
     <>
-      <div className={codeCss.caption} title={visibleText(filePath(input), 'command')}>
+      <Hint component="div" size="xs" ff="monospace" mb="xs" title={visibleText(filePath(input), 'command')}>
         {isPathCut(path) && (
           <div>
             <Seen text={path} kind="command" />
@@ -69,7 +68,7 @@ function FileChange({ request, folder }: AskedInputProps) {
         ) : (
           <LineCounts added={added} removed={removed} />
         )}
-      </div>
+      </Hint>
       <Diff before={before} after={after} />
     </>
   );
@@ -367,9 +366,7 @@ export function NetworkBody({ request, approve }: FormProps) {
         <RequestMeta request={request} />
         <AskedHost request={request} />
         {hostRule(host) === null && (
-          <Hint>
-            Allow lasts until the process of this session ends. This host is never kept as a rule.
-          </Hint>
+          <Hint>Allow lasts until the process of this session ends. This host is never kept as a rule.</Hint>
         )}
         {hostRule(host) !== null && <HowLong chosen={duration} choose={setDuration} disabled={sent} />}
       </div>
@@ -390,7 +387,9 @@ function AskedBy({ commands }: Pick<PendingRequest, 'commands'>) {
   if (only === undefined) return <Hint>Asked by a command of this session.</Hint>;
   return (
     <Flex component="section" direction="column" gap="xs">
-      <Hint component="h3" mb="xs">{others.length === 0 ? 'Asked by' : 'Asked by one of these'}</Hint>
+      <Hint component="h3" mb="xs">
+        {others.length === 0 ? 'Asked by' : 'Asked by one of these'}
+      </Hint>
       {commands.map(({ id, isBackground, text }) =>
         isBackground ? (
           <Hint key={id}>
@@ -420,9 +419,11 @@ function HowLong({ chosen, choose, disabled }: HowLongProps) {
   const name = useId();
   return (
     <Flex component="fieldset" direction="column" gap="xs" disabled={disabled}>
-      <Hint component="legend" mb="xs">Allow for</Hint>
+      <Hint component="legend" mb="xs">
+        Allow for
+      </Hint>
       {DURATIONS.map(({ value, label, about }) => (
-        <label key={value} className={content.offer}>
+        <label key={value} className={css.offer}>
           <input type="radio" name={name} checked={value === chosen} onChange={() => choose(value)} />
           <span>
             {label} <Hint span>{about}</Hint>

@@ -1,6 +1,5 @@
-import { Hint } from '../../ui/primitives.tsx';
-import { Group } from '@mantine/core';
 import { type PendingRequest, type StageId, type StageView, visibleText } from '@callboard/contract';
+import { Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../data/stage-commands.ts';
@@ -9,6 +8,7 @@ import { requestKey } from '../../lib/format.ts';
 import { denialAtAGlance } from '../../lib/stage-status.ts';
 import { useCanAnswer, useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { StableButton } from '../../ui/stable-button.tsx';
 import {
   DecisionButton,

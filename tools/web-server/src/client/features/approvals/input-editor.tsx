@@ -1,5 +1,5 @@
 import { hiddenWarning, type PendingRequest } from '@callboard/contract';
-import { Textarea, Stack, Text, Group } from '@mantine/core';
+import { Group, Stack, Text, Textarea } from '@mantine/core';
 import clsx from 'clsx';
 import { useEffect, useEffectEvent, useId, useRef } from 'react';
 import { count } from '../../lib/format.ts';

@@ -1,12 +1,12 @@
-import { Hint, Panel } from '../../ui/primitives.tsx';
 import { type PendingRequest, PermissionMode, visibleText } from '@callboard/contract';
-import { ActionIcon, Button, NativeSelect, Textarea, Flex, Group } from '@mantine/core';
+import { ActionIcon, Button, Flex, Group, NativeSelect, Textarea } from '@mantine/core';
 import { IconMessagePlus, IconX } from '@tabler/icons-react';
 import { type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { count } from '../../lib/format.ts';
 import { modeLabel } from '../../lib/stage-options.ts';
 import { field } from '../../lib/tool-text.ts';
 import { Markdown } from '../../ui/markdown.tsx';
+import { Hint, Panel } from '../../ui/primitives.tsx';
 import planStyles from './plan.module.css';
 import css from './request.module.css';
 import { type BegunComment, type PlanComment, type RequestDraft, useDraft } from './request-drafts.ts';
@@ -251,9 +251,20 @@ function Chips({ comments, disabled, remove }: ChipsProps) {
   return (
     <Flex component="ul" direction="column" gap="xs" mt="xs" mr={36} mb="sm" aria-label="Comments">
       {comments.map(({ id, quote, text }) => (
-        <Flex key={id} component="li" className={planStyles.chip} gap="sm" justify="space-between" align="flex-start" bg="var(--accent-soft)" p="4px 4px 4px 12px">
+        <Flex
+          key={id}
+          component="li"
+          className={planStyles.chip}
+          gap="sm"
+          justify="space-between"
+          align="flex-start"
+          bg="var(--accent-soft)"
+          p="4px 4px 4px 12px"
+        >
           <div>
-            <Hint component="q" truncate display="block">{quote}</Hint>
+            <Hint component="q" truncate display="block">
+              {quote}
+            </Hint>
             <p>{text}</p>
           </div>
           <ActionIcon
@@ -292,7 +303,9 @@ function Composer({ quote, text, isAsked, disabled, write, add, cancel }: Compos
   const isEmpty = text.trim() === '';
   return (
     <Panel mt="xs" mr={36} mb="md">
-      <Hint component="q" truncate display="block">{quote}</Hint>
+      <Hint component="q" truncate display="block">
+        {quote}
+      </Hint>
       <Textarea
         ref={field}
         aria-label="Comment"

@@ -1,4 +1,3 @@
-import { Columns, Hint } from '../../ui/primitives.tsx';
 import {
   contentOf,
   type FieldValue,
@@ -9,12 +8,12 @@ import {
   type Question,
   questionsOf,
 } from '@callboard/contract';
-import { Flex, Anchor, Checkbox, NativeSelect, Textarea, TextInput, Box, Text } from '@mantine/core';
-import clsx from 'clsx';
+import { Badge, Anchor, Box, Checkbox, Flex, NativeSelect, Text, Textarea, TextInput } from '@mantine/core';
 import { useId, useRef, useState } from 'react';
 import { field } from '../../lib/tool-text.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Columns, Hint } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { DecisionButton, type Press, useDecision, useKeysWork, useVerdictKeys } from './decision-slot.tsx';

@@ -1,12 +1,13 @@
-import { Hint } from '../../ui/primitives.tsx';
 import { type PendingRequest, visibleText } from '@callboard/contract';
-import { Box, Button, Menu, Flex, Group } from '@mantine/core';
+import { Box, Button, Flex, Group, Menu } from '@mantine/core';
 import { IconChevronDown } from '@tabler/icons-react';
+import clsx from 'clsx';
 import type { FormEvent, ReactNode } from 'react';
 import { Link } from 'react-router';
 import { clockTime, exactTime, requestKey, shortDuration } from '../../lib/format.ts';
 import { useNow } from '../../lib/hooks.ts';
 import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { DecisionSlot, useKeysWork, useLaterKey } from './decision-slot.tsx';
@@ -15,7 +16,6 @@ import { formDeps } from './form-parts.ts';
 import { requestKinds } from './kinds/registry.ts';
 import { askSummary, askTitle, requestText } from './kinds/request-summary.ts';
 import { useLaterOf, useMe, useSetLater } from './presentation.tsx';
-import clsx from 'clsx';
 import css from './request.module.css';
 import requestHeadStyles from './request-head.module.css';
 import {
@@ -44,7 +44,12 @@ export function RequestSection({ request, isDetail = false }: RequestSectionProp
   const { name } = useMe();
   if (isDelayedBy(request, name)) return <DelayedAnswerLine request={request} />;
   return (
-    <DecisionSlot key={key} about={key} isRoom={!isDetail} className={isDetail ? clsx(css.place, css.detail) : css.section}>
+    <DecisionSlot
+      key={key}
+      about={key}
+      isRoom={!isDetail}
+      className={isDetail ? clsx(css.place, css.detail) : css.section}
+    >
       <RequestHead request={request} hasCrumbs={isDetail} linksStage={false} />
       <RequestForm request={request} label={title} />
     </DecisionSlot>
@@ -80,12 +85,7 @@ function DelayedBar({ held, floats = false }: { held: readonly PendingRequest[];
           <span className="truncate">
             {held.length === 1 ? <OneDelayed request={first} /> : delayedText(held.flatMap((one) => one.held ?? []))}
           </span>
-          <Button
-            flex="none"
-            variant="subtle"
-            loading={withdraw.isPending}
-            onClick={() => withdraw.mutate(held)}
-          >
+          <Button flex="none" variant="subtle" loading={withdraw.isPending} onClick={() => withdraw.mutate(held)}>
             Undo
           </Button>
         </div>
@@ -160,7 +160,11 @@ export function RequestHead({ request, hasCrumbs = true, linksStage = true, posi
   const text = requestText(request, useFolder(stageId));
   const aside = (
     <div className={requestHeadStyles.aside}>
-      {position !== undefined && position !== '' && <Hint span className={requestHeadStyles.position}>{position}</Hint>}
+      {position !== undefined && position !== '' && (
+        <Hint span className={requestHeadStyles.position}>
+          {position}
+        </Hint>
+      )}
       <LaterButton request={request} {...(all && { all })} />
     </div>
   );
@@ -210,7 +214,11 @@ function Crumbs({ request: { stageId }, linksStage }: { request: PendingRequest;
       <span className={requestHeadStyles.id}>
         <StageIdText id={stageId} />
       </span>
-      {phase !== undefined && <Box component="span" className="truncate" visibleFrom="sm">{phase}</Box>}
+      {phase !== undefined && (
+        <Box component="span" className="truncate" visibleFrom="sm">
+          {phase}
+        </Box>
+      )}
     </div>
   );
 }

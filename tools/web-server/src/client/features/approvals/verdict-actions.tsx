@@ -1,10 +1,10 @@
-import { Hint } from '../../ui/primitives.tsx';
 import { askedTexts, type PendingRequest } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Textarea, Box } from '@mantine/core';
+import { Box, Textarea } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { HiddenNote } from '../../ui/text.tsx';
 import { DecisionButton, type Press, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
@@ -64,7 +64,11 @@ export function VerdictActions(props: VerdictActionsProps) {
       )}
       <StillSending isPending={approve.isPending} />
       {!sent && note}
-      {props.caption !== undefined && <Hint component="div" flex="1 0 100%">{props.caption}</Hint>}
+      {props.caption !== undefined && (
+        <Hint component="div" flex="1 0 100%">
+          {props.caption}
+        </Hint>
+      )}
       {props.reasonLabel !== null && <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />}
       <div className={css.buttons}>
         {props.beside}

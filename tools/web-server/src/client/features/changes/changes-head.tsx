@@ -1,5 +1,5 @@
 import { type BranchCommit, type FileDiff, type StageDiff, type StageView, visibleText } from '@callboard/contract';
-import { Anchor, Box, ActionIcon, Button, NativeSelect, Text, Group } from '@mantine/core';
+import { ActionIcon, Anchor, Box, Button, Group, NativeSelect, Text } from '@mantine/core';
 import {
   IconArrowsMaximize,
   IconArrowsMinimize,
@@ -13,9 +13,9 @@ import { useQuery } from '@tanstack/react-query';
 import { branchesQuery } from '../../data/queries.ts';
 import { count } from '../../lib/format.ts';
 import { pathText } from '../../lib/tool-text.ts';
+import { Hint, RowButton, Strip } from '../../ui/primitives.tsx';
 import { HiddenNote, Seen, TimeSince } from '../../ui/text.tsx';
 import { useReviewUi } from './line-selection.ts';
-import { RowButton, Strip, Hint } from '../../ui/primitives.tsx';
 import css from './stage-changes.module.css';
 import {
   type ChangesListState,
@@ -123,7 +123,12 @@ function RangeText({ stage, diff, range }: Pick<ChangesHeadProps, 'stage' | 'dif
         compared with <Base stage={stage} base={diff.base} />, including uncommitted changes
       </Text>
     );
-  if (range !== 'turn') return <Text span inherit c="dimmed">in commit {range.slice(0, 7)}</Text>;
+  if (range !== 'turn')
+    return (
+      <Text span inherit c="dimmed">
+        in commit {range.slice(0, 7)}
+      </Text>
+    );
   return (
     <Text span inherit c="dimmed">
       {diff.since === null ? (
@@ -259,7 +264,9 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
           checked={isViewed}
           onChange={(event) => list.setViewed(file, event.currentTarget.checked)}
         />
-        <Box component="span" visibleFrom="sm" aria-hidden>Viewed</Box>
+        <Box component="span" visibleFrom="sm" aria-hidden>
+          Viewed
+        </Box>
       </label>
     </div>
   );
@@ -315,8 +322,16 @@ export function FileAbout({ file, patch }: { file: FileDiff; patch: string | nul
           [patch ?? '', 'code'],
         ]}
       />
-      {unseen !== null && <Hint px="lg" py="sm">{unseen}</Hint>}
-      {empty !== null && <Hint px="lg" py="sm">{empty}</Hint>}
+      {unseen !== null && (
+        <Hint px="lg" py="sm">
+          {unseen}
+        </Hint>
+      )}
+      {empty !== null && (
+        <Hint px="lg" py="sm">
+          {empty}
+        </Hint>
+      )}
     </>
   );
 }

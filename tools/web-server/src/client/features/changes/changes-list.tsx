@@ -1,4 +1,3 @@
-import { Columns, Hint } from '../../ui/primitives.tsx';
 import type { DiffSide, FileContent, FileDiff, StageDiff, StageId } from '@callboard/contract';
 import { Box, Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -13,6 +12,7 @@ import { pathText } from '../../lib/tool-text.ts';
 import { languageOf } from '../../ui/code.tsx';
 import { type Highlight, useHighlight } from '../../ui/highlighted.tsx';
 import { ErrorNote, FailureNote } from '../../ui/notes.tsx';
+import { Columns, Hint } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import {
   type ChangeRow,
@@ -353,7 +353,11 @@ function Content({ name, title, content }: { name: string; title: string; conten
           {size === null ? formatSize(bytes) : `${size}, ${formatSize(bytes)}`}
         </Hint>
       </figcaption>
-      {isBroken && <Hint size="xs" className="figures">The browser cannot draw this image.</Hint>}
+      {isBroken && (
+        <Hint size="xs" className="figures">
+          The browser cannot draw this image.
+        </Hint>
+      )}
       {!isBroken && mediaType !== null && dataBase64 !== null && (
         <img
           className={contentChangeStyles.image}

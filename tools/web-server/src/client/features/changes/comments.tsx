@@ -1,6 +1,6 @@
 import type { CommentId, ReviewComment, StageDiff, StageId, StageView } from '@callboard/contract';
 import type { CallOptions } from '@callboard/contract/client';
-import { Box, Stack, ActionIcon, Button, Checkbox, Textarea, Flex, Group, Text } from '@mantine/core';
+import { ActionIcon, Box, Button, Checkbox, Flex, Group, Stack, Text, Textarea } from '@mantine/core';
 import {
   IconCheck,
   IconChevronDown,
@@ -23,10 +23,10 @@ import { pathText } from '../../lib/tool-text.ts';
 import { untilDelivered } from '../../lib/until-delivered.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint, Output, RowButton, Strip, Tag } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { MiddleCut, Seen, TimeSince } from '../../ui/text.tsx';
 import { AskForReview, ReviewOutcome } from '../review/claude-review.tsx';
-import { Output, RowButton, Strip, Tag, Hint } from '../../ui/primitives.tsx';
 import css from './comments.module.css';
 import { focusChanges, useReviewUi, type Writing } from './line-selection.ts';
 
@@ -236,7 +236,9 @@ function CommentCard({
         {isFinding && <IconSparkles size={14} aria-hidden />}
         <strong>{who}</strong>
         {severity !== null && <Tag>{SEVERITY[severity]}</Tag>}
-        <Hint span size="xs" className="figures">{linesText(comment)}</Hint>
+        <Hint span size="xs" className="figures">
+          {linesText(comment)}
+        </Hint>
         <Hint span size="xs" className="figures">
           <TimeSince at={comment.sentAt ?? comment.createdAt} ago />
         </Hint>
@@ -248,7 +250,11 @@ function CommentCard({
           <Seen text={comment.quote} kind="code" />
         </Output>
       )}
-      <Text inherit className="pre" c={comment.state === 'draft' || comment.state === 'sent' ? undefined : 'dimmed'}>
+      <Text
+        inherit
+        className="pre-wrap"
+        c={comment.state === 'draft' || comment.state === 'sent' ? undefined : 'dimmed'}
+      >
         <Seen text={text} kind="prose" />
       </Text>
     </article>
@@ -335,51 +341,53 @@ function CommentComposer({ writing, parts }: ComposerProps) {
     }
   };
   return (
-    <section ref={box} aria-label={`Comment on ${linesText(writing)}`}><Stack py="xs">
-      <Textarea
-        ref={field}
-        aria-label={`Comment on ${linesText(writing)}`}
-        placeholder={`What should change in ${linesText(writing)}`}
-        autosize
-        minRows={2}
-        maxRows={12}
-        value={text}
-        onChange={(event) => useReviewUi.getState().setText(parts.stageId, event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      {parts.error !== null && <ErrorNote lead="Not stored yet." error={parts.error} />}
-      <Group justify="flex-end">
-        {isAsked ? (
-          <>
-            <Text span mr="auto" size="row" role="alert">
-              {original === null ? 'Discard this comment?' : 'Discard what you changed?'}
-            </Text>
-            <Button size="compact-sm" variant="default" onClick={leave}>
-              Discard
-            </Button>
-            <Button size="compact-sm" autoFocus onClick={() => useReviewUi.getState().ask(parts.stageId, false)}>
-              Keep writing
-            </Button>
-          </>
-        ) : (
-          <>
-            <Button size="compact-sm" variant="subtle" color="gray" onClick={leave}>
-              Cancel
-            </Button>
-            <Button
-              size="compact-sm"
-              variant="default"
-              disabled={text.trim() === '' || !canCommand}
-              loading={parts.isFinishing}
-              onClick={done}
-            >
-              {original === null ? 'Add comment' : 'Save'}
-              <KeyHint>Ctrl+Enter</KeyHint>
-            </Button>
-          </>
-        )}
-      </Group>
-    </Stack></section>
+    <section ref={box} aria-label={`Comment on ${linesText(writing)}`}>
+      <Stack py="xs">
+        <Textarea
+          ref={field}
+          aria-label={`Comment on ${linesText(writing)}`}
+          placeholder={`What should change in ${linesText(writing)}`}
+          autosize
+          minRows={2}
+          maxRows={12}
+          value={text}
+          onChange={(event) => useReviewUi.getState().setText(parts.stageId, event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+        {parts.error !== null && <ErrorNote lead="Not stored yet." error={parts.error} />}
+        <Group justify="flex-end">
+          {isAsked ? (
+            <>
+              <Text span mr="auto" size="row" role="alert">
+                {original === null ? 'Discard this comment?' : 'Discard what you changed?'}
+              </Text>
+              <Button size="compact-sm" variant="default" onClick={leave}>
+                Discard
+              </Button>
+              <Button size="compact-sm" autoFocus onClick={() => useReviewUi.getState().ask(parts.stageId, false)}>
+                Keep writing
+              </Button>
+            </>
+          ) : (
+            <>
+              <Button size="compact-sm" variant="subtle" color="gray" onClick={leave}>
+                Cancel
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="default"
+                disabled={text.trim() === '' || !canCommand}
+                loading={parts.isFinishing}
+                onClick={done}
+              >
+                {original === null ? 'Add comment' : 'Save'}
+                <KeyHint>Ctrl+Enter</KeyHint>
+              </Button>
+            </>
+          )}
+        </Group>
+      </Stack>
+    </section>
   );
 }
 
@@ -473,7 +481,9 @@ const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => 
               <code>
                 <MiddleCut text={pathText(comment.path)} />
               </code>
-              <Hint span size="xs" className="figures">{linesText(comment)}</Hint>
+              <Hint span size="xs" className="figures">
+                {linesText(comment)}
+              </Hint>
               <Box component="span" ml="auto">
                 <CommentState comment={comment} />
               </Box>

@@ -8,7 +8,7 @@ import {
   type StageView,
   visibleText,
 } from '@callboard/contract';
-import { Box, Button, Loader, Flex, Text } from '@mantine/core';
+import { Box, Button, Flex, Loader, Text } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { IconChevronRight, IconFolder } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -23,6 +23,7 @@ import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { authorText, linesText } from '../../lib/comment-text.ts';
 import { fileName, pathText } from '../../lib/tool-text.ts';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Output, RowButton } from '../../ui/primitives.tsx';
 import { isTextField, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { inOrderOf } from './change-rows.ts';
@@ -30,7 +31,6 @@ import { ChangesHead, Counts, StatusLetter } from './changes-head.tsx';
 import { ChangesList } from './changes-list.tsx';
 import { ReviewBar, useComments, useWriting } from './comments.tsx';
 import { useReviewUi } from './line-selection.ts';
-import { Output, RowButton } from '../../ui/primitives.tsx';
 import css from './stage-changes.module.css';
 import { useChangesList } from './use-changes-list.ts';
 
@@ -64,7 +64,11 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   const diff = useMemo(() => saved && { ...saved.diff, files: inTreeOrder(saved.diff.files) }, [saved]);
   return (
     <Flex component="section" direction="column" flex={1} mih={0} miw={0} aria-label="Changes">
-      {stage.worktree === null && <Text p="lg" c="dimmed">Nothing has changed: the stage was never started.</Text>}
+      {stage.worktree === null && (
+        <Text p="lg" c="dimmed">
+          Nothing has changed: the stage was never started.
+        </Text>
+      )}
       {(stage.worktree === null || all.data !== undefined) && (
         <LinkedComment stageId={stage.id} paths={all.data?.files.map(({ path }) => path) ?? null} />
       )}
@@ -454,7 +458,7 @@ function Placeless({ comment }: { comment: ReviewComment }) {
       <Output>
         <Seen text={comment.quote} kind="code" />
       </Output>
-      <p className="pre">
+      <p className="pre-wrap">
         <Seen text={comment.text} kind="prose" />
       </p>
     </Note>

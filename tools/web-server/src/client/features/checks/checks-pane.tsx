@@ -8,7 +8,7 @@ import {
   type StageView,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Button, Group, Box, Stack } from '@mantine/core';
+import { Box, Button, Group, Stack, Text } from '@mantine/core';
 import {
   IconCircleCheck,
   IconCircleX,
@@ -28,9 +28,8 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
+import { Entry, Hint, RowButton } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import { Entry, RowButton, Hint } from '../../ui/primitives.tsx';
-import { Text } from '@mantine/core';
 import css from './checks.module.css';
 
 /** The runs of a stage's checks, newest first, with their output. */
@@ -152,18 +151,15 @@ function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boolean }) {
   const took = runTime(run);
   return (
     <Entry py={0}>
-      <RowButton
-        px={0}
-        aria-expanded={isOpen}
-        aria-controls={outputId}
-        onClick={() => setToggled(!isToggled)}
-      >
+      <RowButton px={0} aria-expanded={isOpen} aria-controls={outputId} onClick={() => setToggled(!isToggled)}>
         <Icon size={16} color={FAILED.has(run.state) ? 'var(--fail)' : 'var(--muted)'} aria-hidden />
         <Text span inherit fw={500}>
           {RUN_TEXTS[run.state]}
         </Text>{' '}
         <Hint span>{run.phase}</Hint>{' '}
-        <Hint span flex={1} miw={0}>{runFacts(run).join(', ')}</Hint>{' '}
+        <Hint span flex={1} miw={0}>
+          {runFacts(run).join(', ')}
+        </Hint>{' '}
         <Hint span className="figures" title={exactTime(run.startedAt ?? run.createdAt)}>
           {took ?? <TimeSince at={run.startedAt ?? run.createdAt} />}
         </Hint>

@@ -1,5 +1,5 @@
-import { Hint } from '../../ui/primitives.tsx';
 import { checkOf, type Phase, type PhaseRun, type StageView } from '@callboard/contract';
+import { Anchor, Flex, Stack } from '@mantine/core';
 import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import { type PhaseState, phaseStates } from '../../lib/phases.ts';
 import { modeLabel } from '../../lib/stage-options.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Flex, Stack, Anchor } from '@mantine/core';
+import { Hint } from '../../ui/primitives.tsx';
 import css from './checks.module.css';
 import { phasesQuery } from './checks-pane.tsx';
 

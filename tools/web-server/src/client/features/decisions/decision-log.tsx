@@ -1,4 +1,3 @@
-import { Columns, Hint, FullPage, Toolbar, Scroll, Empty, IconLine, Facts, Output } from '../../ui/primitives.tsx';
 import {
   type BoardView,
   byWhom,
@@ -12,7 +11,7 @@ import {
   StageId,
 } from '@callboard/contract';
 import { routes } from '@callboard/contract/client';
-import { Stack, Button, NativeSelect, TextInput, Group, Text, Flex } from '@mantine/core';
+import { Button, Flex, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -26,6 +25,7 @@ import { exactDuration, requestKey } from '../../lib/format.ts';
 import { currentParams, useUrlText } from '../../lib/hooks.ts';
 import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Columns, Empty, Facts, FullPage, Hint, IconLine, Output, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
@@ -53,7 +53,7 @@ export default function DecisionLog() {
         </Group>
       </Toolbar>
       <LogFilters filter={filter} devices={devices} />
-      <Scroll aria-label="Decision log" aria-busy={log.isFetching} tabIndex={0}>
+      <Scroll aria-label="Decision log" aria-busy={log.isFetching}>
         {log.error !== null && (
           <ErrorNote lead="The log could not be read." error={log.error} retry={() => void log.refetch()} />
         )}
@@ -71,7 +71,9 @@ export default function DecisionLog() {
         </ol>
         {log.hasNextPage && (
           <Button
-            display="block" mx="auto" my="md"
+            display="block"
+            mx="auto"
+            my="md"
             variant="default"
             loading={log.isFetchingNextPage}
             onClick={() => void log.fetchNextPage()}
@@ -152,19 +154,19 @@ function DecisionRow({ decision }: { decision: Decision }) {
           <code>{asked === '' ? toolName : asked}</code>
         </IconLine>
         <Stack gap={2} pl={24} align="flex-start">
-        <Facts fz="xs">
-          <StageName decision={decision} />
-          <span>{requestKinds[kind].name}</span>
-          <span>{waitText(decision)}</span>
-          {arrival !== null && <span>{arrival}</span>}
-        </Facts>
-        <Said decision={decision} />
-        {decision.lost !== null && (
-          <Text className="pre" size="row">
-            <LostNote lost={decision.lost} />
-          </Text>
-        )}
-        {isUnsettled(decision) && decision.isStageDeleted !== true && <SettleActions decision={decision} />}
+          <Facts fz="xs">
+            <StageName decision={decision} />
+            <span>{requestKinds[kind].name}</span>
+            <span>{waitText(decision)}</span>
+            {arrival !== null && <span>{arrival}</span>}
+          </Facts>
+          <Said decision={decision} />
+          {decision.lost !== null && (
+            <Text className="pre-wrap" size="row">
+              <LostNote lost={decision.lost} />
+            </Text>
+          )}
+          {isUnsettled(decision) && decision.isStageDeleted !== true && <SettleActions decision={decision} />}
         </Stack>
       </div>
       <Text inherit fw={500} c={outcome === 'closed' ? 'dimmed' : undefined}>
@@ -200,13 +202,13 @@ const projectNameOf = (stageId: StageId) => (view: BoardView) => {
 /** The reason, the answers and the changed input. */
 function Said({ decision: { reason, answers, updatedInput, inputChange } }: { decision: Decision }) {
   const parts: ReactNode[] = Object.entries(answers ?? {}).map(([question, answer]) => (
-    <Text className="pre" size="row" key={question}>
+    <Text className="pre-wrap" size="row" key={question}>
       {question} <strong>{answer}</strong>
     </Text>
   ));
   if (reason !== null) {
     parts.push(
-      <Text className="pre" size="row" key="reason">
+      <Text className="pre-wrap" size="row" key="reason">
         {reason}
       </Text>,
     );
@@ -331,43 +333,45 @@ function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly 
     />
   );
   return (
-    <search aria-label="Filter the decisions"><Columns min={140} px="lg" pb="md">
-      <Button
-        hiddenFrom="sm"
-        variant="default"
-        aria-expanded={isOpen}
-        rightSection={isOpen ? <IconChevronUp size={14} /> : <IconChevronDown size={14} />}
-        onClick={() => setOpen(!isOpen)}
-      >
-        Filters{count > 0 && ` (${count} set)`}
-      </Button>
-      {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
-      {select('stage', 'Stage', 'All stages', stages)}
-      {select('kind', 'Kind', 'All kinds', KINDS)}
-      {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_TEXTS))}
-      {select('source', 'Source', 'All sources', options(LOG_SOURCE_TEXTS))}
-      <TextInput
-        {...folded}
-        aria-label="Decided by"
-        placeholder="Decided by"
-        value={who}
-        onChange={(event) => typeWho(event.currentTarget.value)}
-      />
-      {(devices.length > 1 || filter.device !== '') &&
-        select(
-          'device',
-          'Device',
-          'All devices',
-          devices.map((device) => ({ value: device, label: device })),
-        )}
-      {day('from', 'From')}
-      {day('to', 'To')}
-      {count > 0 && (
-        <Button {...folded} variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
-          Show all
+    <search aria-label="Filter the decisions">
+      <Columns min={140} px="lg" pb="md">
+        <Button
+          hiddenFrom="sm"
+          variant="default"
+          aria-expanded={isOpen}
+          rightSection={isOpen ? <IconChevronUp size={14} /> : <IconChevronDown size={14} />}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Filters{count > 0 && ` (${count} set)`}
         </Button>
-      )}
-    </Columns></search>
+        {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
+        {select('stage', 'Stage', 'All stages', stages)}
+        {select('kind', 'Kind', 'All kinds', KINDS)}
+        {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_TEXTS))}
+        {select('source', 'Source', 'All sources', options(LOG_SOURCE_TEXTS))}
+        <TextInput
+          {...folded}
+          aria-label="Decided by"
+          placeholder="Decided by"
+          value={who}
+          onChange={(event) => typeWho(event.currentTarget.value)}
+        />
+        {(devices.length > 1 || filter.device !== '') &&
+          select(
+            'device',
+            'Device',
+            'All devices',
+            devices.map((device) => ({ value: device, label: device })),
+          )}
+        {day('from', 'From')}
+        {day('to', 'To')}
+        {count > 0 && (
+          <Button {...folded} variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
+            Show all
+          </Button>
+        )}
+      </Columns>
+    </search>
   );
 }
 

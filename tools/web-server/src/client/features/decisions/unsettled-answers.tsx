@@ -1,6 +1,6 @@
 import { type BoardView, boardView, type Decision, type LostTrace } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Button, Text, Group } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
@@ -11,9 +11,9 @@ import { requestKey } from '../../lib/format.ts';
 import { untilDelivered } from '../../lib/until-delivered.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Panel, Strip } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { decisionText } from '../approvals/kinds/decision-text.ts';
-import { Strip, Panel } from '../../ui/primitives.tsx';
 
 interface UnsettledAnswersProps {
   decisions: readonly Decision[];
@@ -25,7 +25,14 @@ interface UnsettledAnswersProps {
 export function UnsettledAnswers({ decisions, isWide = false }: UnsettledAnswersProps) {
   if (decisions.length === 0) return null;
   return (
-    <Strip component="section" mah={isWide ? '45%' : undefined} bg={isWide ? undefined : 'none'} bd={isWide ? undefined : 0} px={isWide ? undefined : 0} aria-label="Unconfirmed answers">
+    <Strip
+      component="section"
+      mah={isWide ? '45%' : undefined}
+      bg={isWide ? undefined : 'none'}
+      bd={isWide ? undefined : 0}
+      px={isWide ? undefined : 0}
+      aria-label="Unconfirmed answers"
+    >
       {decisions.map((decision) => (
         <UnsettledAnswer key={requestKey(decision)} decision={decision} namesStage={!isWide} />
       ))}
@@ -42,15 +49,20 @@ interface UnsettledAnswerProps {
 function UnsettledAnswer({ decision, namesStage }: UnsettledAnswerProps) {
   const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(decision.stageId)(view)?.title });
   return (
-    <Panel component="article" gap="xs" w="100%" maw={880} mx="auto" bd="1px solid var(--needs-line)" bg="var(--needs-soft)">
+    <Panel
+      component="article"
+      flex="none"
+      gap="xs"
+      w="100%"
+      maw={880}
+      mx="auto"
+      bd="1px solid var(--needs-line)"
+      bg="var(--needs-soft)"
+    >
       <h2 data-tone="needs">It is not known whether this answer took effect</h2>
-      {namesStage && (
-        <Link to={`/stages/${decision.stageId}`}>
-          {title ?? decision.stageId}
-        </Link>
-      )}
+      {namesStage && <Link to={`/stages/${decision.stageId}`}>{title ?? decision.stageId}</Link>}
       <p>
-        {decisionText(decision)}: <code className="pre">{decision.asked}</code>
+        {decisionText(decision)}: <code className="pre-wrap">{decision.asked}</code>
       </p>
       {Object.entries(decision.answers ?? {}).map(([question, answer]) => (
         <p key={question}>

@@ -1,5 +1,5 @@
 import { isClaudeAway, resumeCommand, type StageId, type StageView } from '@callboard/contract';
-import { Button, Text, Group } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { IconPlugConnectedX, IconShieldExclamation, IconTerminal2 } from '@tabler/icons-react';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -12,7 +12,7 @@ import { count } from '../../lib/format.ts';
 import { ALARM_TEXTS, inTerminalText, isLoggedOutStage } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CopyLine } from '../../ui/notes.tsx';
-import { Banner, Strip, ScrollList, Hint } from '../../ui/primitives.tsx';
+import { Banner, Hint, ScrollList, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 
 /** What raised the alarm, and two actions: look at what happened, or let it continue. Nothing without an alarm. */
@@ -23,18 +23,18 @@ export function AlarmBanner({ stage }: { stage: StageView }) {
   if (alarm === null) return null;
   return (
     <Banner icon={<IconShieldExclamation size={20} aria-hidden />} aria-labelledby="alarm">
-        <h2 id="alarm">
-          {ALARM_TEXTS[alarm.code]} · <TimeSince at={alarm.at} />
-        </h2>
-        <p>{alarm.detail}</p>
-        <Group>
-          <Button component={Link} to={`/stages/${stage.id}`} variant="default">
-            Open transcript
-          </Button>
-          <Button disabled={!canCommand} loading={acknowledge.isPending} onClick={() => acknowledge.mutate(stage.id)}>
-            Acknowledge and allow it to continue
-          </Button>
-        </Group>
+      <h2 id="alarm">
+        {ALARM_TEXTS[alarm.code]} · <TimeSince at={alarm.at} />
+      </h2>
+      <p>{alarm.detail}</p>
+      <Group>
+        <Button component={Link} to={`/stages/${stage.id}`} variant="default">
+          Open transcript
+        </Button>
+        <Button disabled={!canCommand} loading={acknowledge.isPending} onClick={() => acknowledge.mutate(stage.id)}>
+          Acknowledge and allow it to continue
+        </Button>
+      </Group>
     </Banner>
   );
 }
@@ -47,25 +47,25 @@ export function LoginBanner({ stage }: { stage: StageView }) {
   if (!isLoggedOutStage(stage)) return null;
   return (
     <Banner icon={<IconPlugConnectedX size={20} aria-hidden />} aria-labelledby="claude-login">
-        <h2 id="claude-login">{isAway ? 'Claude is not logged in' : 'Claude is logged in again'}</h2>
-        <p role="status">
-          {isAway
-            ? 'Your message is kept. Run this in a terminal on Callboard’s machine and log in; this page notices it.'
-            : 'Your message is kept. Continue where this stage stopped.'}
-        </p>
-        {isAway && <CopyLine text="claude" />}
-        {continuing !== null && (
-          <Group>
-            <Button
-              variant={isAway ? 'default' : 'filled'}
-              disabled={!canCommand}
-              loading={continuing.isSending}
-              onClick={continuing.run}
-            >
-              {isAway ? 'Try again' : 'Continue'}
-            </Button>
-          </Group>
-        )}
+      <h2 id="claude-login">{isAway ? 'Claude is not logged in' : 'Claude is logged in again'}</h2>
+      <p role="status">
+        {isAway
+          ? 'Your message is kept. Run this in a terminal on Callboard’s machine and log in; this page notices it.'
+          : 'Your message is kept. Continue where this stage stopped.'}
+      </p>
+      {isAway && <CopyLine text="claude" />}
+      {continuing !== null && (
+        <Group>
+          <Button
+            variant={isAway ? 'default' : 'filled'}
+            disabled={!canCommand}
+            loading={continuing.isSending}
+            onClick={continuing.run}
+          >
+            {isAway ? 'Try again' : 'Continue'}
+          </Button>
+        </Group>
+      )}
     </Banner>
   );
 }
@@ -83,7 +83,9 @@ export function LeftoversPanel({ stage }: { stage: StageView }) {
         <h2 id="left-processes">
           {isOne ? '1 process of this session is' : `${processes.length} processes of this session are`} still running
         </h2>
-        <Text c="dimmed" maw={880}>They dropped Callboard's marker, so Callboard does not end them by itself. End what you do not need.</Text>
+        <Text c="dimmed" maw={880}>
+          They dropped Callboard's marker, so Callboard does not end them by itself. End what you do not need.
+        </Text>
       </div>
       <ScrollList w="100%" maw={880} mah={132}>
         {processes.map(({ pid, command, startedAt }) => (
@@ -146,19 +148,19 @@ export function TerminalBanner({ stage }: { stage: StageView }) {
   const waiting = session.queued === 0 ? '' : ` ${count(session.queued, 'message')} queued.`;
   return (
     <Banner icon={<IconTerminal2 size={20} aria-hidden />} isCalm aria-labelledby="in-terminal">
-        <h2 id="in-terminal">{text}</h2>
-        <p>
-          {session.terminal?.by} continues this conversation there. Callboard starts nothing for it. Exit Claude Code in
-          the terminal, then take the stage back or send a message.{waiting}
-        </p>
-        {worktree !== null && session.sessionId !== null && (
-          <CopyLine text={resumeCommand(worktree.path, session.sessionId)} label="command that resumes" />
-        )}
-        <Group>
-          <Button disabled={!canCommand} loading={withdraw.isPending} onClick={() => withdraw.mutate(stage.id)}>
-            Take back
-          </Button>
-        </Group>
+      <h2 id="in-terminal">{text}</h2>
+      <p>
+        {session.terminal?.by} continues this conversation there. Callboard starts nothing for it. Exit Claude Code in
+        the terminal, then take the stage back or send a message.{waiting}
+      </p>
+      {worktree !== null && session.sessionId !== null && (
+        <CopyLine text={resumeCommand(worktree.path, session.sessionId)} label="command that resumes" />
+      )}
+      <Group>
+        <Button disabled={!canCommand} loading={withdraw.isPending} onClick={() => withdraw.mutate(stage.id)}>
+          Take back
+        </Button>
+      </Group>
     </Banner>
   );
 }

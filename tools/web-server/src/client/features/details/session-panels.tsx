@@ -11,7 +11,7 @@ import {
   type TaskOutput,
   type Todo,
 } from '@callboard/contract';
-import { Button, Flex, Text, Group, Box, Stack } from '@mantine/core';
+import { Box, Button, Flex, Group, Stack, Text } from '@mantine/core';
 import {
   IconAlarm,
   IconAlertTriangle,
@@ -40,7 +40,7 @@ import { CodeBlock } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
-import { IconLine, Hint } from '../../ui/primitives.tsx';
+import { Hint, IconLine } from '../../ui/primitives.tsx';
 import css from '../../ui/stage-head.module.css';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 import { Fold } from '../transcript/item-parts.tsx';
@@ -115,10 +115,7 @@ function McpPanel({ stage }: { stage: StageView }) {
   if (servers.length === 0) return null;
   return (
     <section aria-label="MCP servers">
-      <Fold
-        id={`mcp:${stage.id}`}
-        summary={<span className="truncate">{mcpSummary(servers)}</span>}
-      >
+      <Fold id={`mcp:${stage.id}`} summary={<span className="truncate">{mcpSummary(servers)}</span>}>
         <Servers stage={stage} />
       </Fold>
     </section>
@@ -139,7 +136,7 @@ function Servers({ stage }: { stage: StageView }) {
   return (
     <>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} stageId={stage.id} />}
-      <Flex component="ul" direction="column"  gap="sm">
+      <Flex component="ul" direction="column" gap="sm">
         {data?.map((server) => (
           <IconLine component="li" wrap="wrap" key={server.name}>
             <ServerIcon server={server} />
@@ -260,7 +257,7 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
     <>
       {wakeUps.length > 0 && (
         <section aria-label="Planned wake-ups">
-          <Flex component="ul" direction="column"  gap="sm">
+          <Flex component="ul" direction="column" gap="sm">
             {wakeUps.map((one) => (
               <IconLine component="li" key={one.id}>
                 <IconAlarm size={16} aria-hidden />
@@ -290,7 +287,7 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
                 waits for it. If it is work, the stage goes on waiting.
               </Note>
             )}
-            <Flex component="ul" direction="column"  gap="sm">
+            <Flex component="ul" direction="column" gap="sm">
               {tasks.map((task) => (
                 <IconLine component="li" wrap="wrap" key={task.taskId}>
                   {hasOutput(task) ? <IconTerminal2 size={16} aria-hidden /> : <IconRobot size={16} aria-hidden />}

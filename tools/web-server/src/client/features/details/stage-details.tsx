@@ -1,4 +1,3 @@
-import { Hint } from '../../ui/primitives.tsx';
 import {
   Effort,
   FinishWay,
@@ -12,7 +11,7 @@ import {
   type StageView,
   shellQuote,
 } from '@callboard/contract';
-import { Autocomplete, Button, Loader, NativeSelect, Stack, Group, Flex, Text } from '@mantine/core';
+import { Autocomplete, Button, Flex, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
@@ -40,6 +39,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { CopyButton } from '../../ui/code.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
 import css from '../../ui/stage-head.module.css';
 import { Seen } from '../../ui/text.tsx';
@@ -145,7 +145,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
           </Row>
         )}
         <Row name="Prompt">
-          <span className="pre">{stage.prompt}</span>
+          <span className="pre-wrap">{stage.prompt}</span>
           <PromptFiles stage={stage} />
         </Row>
       </dl>
@@ -409,7 +409,8 @@ function Turn({ turn: { number, at, message, by, calls } }: { turn: Receipt['tur
       <Flex component="ul" direction="column" gap={2} py="xs" pl="lg">
         {calls.map((call) => (
           <li key={call.toolUseId}>
-            <code>{call.asked}</code> <Text span inherit c="dimmed" data-reason={call.reason}>
+            <code>{call.asked}</code>{' '}
+            <Text span inherit c="dimmed" data-reason={call.reason}>
               {callReason(call)}
             </Text>
             {call.changed !== undefined && (

@@ -152,7 +152,7 @@ function AdoptForm({ projectId, conversation, folder, back }: AdoptFormProps) {
         onChange={(event) => setTitle(event.currentTarget.value)}
         data-autofocus
       />
-      <Indented component="blockquote" className="pre" mah={132} c="dimmed" fz="row">
+      <Indented component="blockquote" className="pre-wrap" mah={132} c="dimmed" fz="row">
         {firstWords}
       </Indented>
       <Hint>{whereItBegins(folder)}</Hint>

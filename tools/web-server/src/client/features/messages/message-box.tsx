@@ -1,4 +1,3 @@
-import { Hint, Panel } from '../../ui/primitives.tsx';
 import {
   type Attachment,
   type Draft,
@@ -15,7 +14,7 @@ import {
   type SessionState,
   type StageId,
 } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, Menu, Textarea, Group, Text } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Group, Menu, Text, Textarea } from '@mantine/core';
 import { IconChevronUp, IconSend2 } from '@tabler/icons-react';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
@@ -33,6 +32,7 @@ import { UPLOAD_MS, untilDelivered } from '../../lib/until-delivered.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { AttachButton, AttachedFile, DropZone, FileList, isImage, takeFiles } from '../../ui/attached-files.tsx';
 import { ErrorNote, FailureNote, Note } from '../../ui/notes.tsx';
+import { Hint, Panel } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { CompletionList, useTextCompletion } from '../../ui/text-completion.tsx';
 import { composerText, modeOfKey, sendModes } from './composer-text.ts';
@@ -395,7 +395,14 @@ function SendButton({ off, busy, isWorking, isChecking, submit }: SendButtonProp
       {isWorking && (
         <Menu position="top-end">
           <Menu.Target>
-            <ActionIcon variant="filled" size={32} aria-label="Other ways to send" disabled={off} ml={1} bdrs="0 6px 6px 0">
+            <ActionIcon
+              variant="filled"
+              size={32}
+              aria-label="Other ways to send"
+              disabled={off}
+              ml={1}
+              bdrs="0 6px 6px 0"
+            >
               <IconChevronUp size={16} />
             </ActionIcon>
           </Menu.Target>
@@ -407,7 +414,9 @@ function SendButton({ off, busy, isWorking, isChecking, submit }: SendButtonProp
                 rightSection={keys === '' ? null : <KeyHint>{keys}</KeyHint>}
               >
                 {label}
-                <Text span size="xs" c="dimmed" display="block">{does}</Text>
+                <Text span size="xs" c="dimmed" display="block">
+                  {does}
+                </Text>
               </Menu.Item>
             ))}
           </Menu.Dropdown>
@@ -449,10 +458,22 @@ function ReplacedRow({ stageId, message, isWorking }: ReplacedMessagesProps & { 
     files.length > 0 ? `with ${count(files.length, 'file')}: ${files.map(({ name }) => name).join(', ')}` : '',
   ].filter((word) => word !== '');
   return (
-    <Panel component="li" direction="row" align="flex-start" wrap="wrap" p="4px 4px 4px 12px" c="dimmed" aria-busy={busy}>
-      <Text component="div" className="pre" flex="1 1 240px" miw={0} py="xs">
+    <Panel
+      component="li"
+      direction="row"
+      align="flex-start"
+      wrap="wrap"
+      p="4px 4px 4px 12px"
+      c="dimmed"
+      aria-busy={busy}
+    >
+      <Text component="div" className="pre-wrap" flex="1 1 240px" miw={0} py="xs">
         {message.text}
-        {extras.length > 0 && <Text span size="xs" c="dimmed" display="block">{extras.join(' · ')}</Text>}
+        {extras.length > 0 && (
+          <Text span size="xs" c="dimmed" display="block">
+            {extras.join(' · ')}
+          </Text>
+        )}
       </Text>
       <Group gap="xs" ml="auto" wrap="nowrap">
         <Button

@@ -1,7 +1,6 @@
-import { Hint, Panel } from '../../ui/primitives.tsx';
 import type { MessageId, MessageMode, MessagePatch, QueuedMessage, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { ActionIcon, Button, Menu, Textarea, Group, Text, Stack } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, Stack, Text, Textarea } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowDown, IconArrowUp, IconDots, IconPencil, IconPlayerTrackNext, IconX } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -13,6 +12,7 @@ import { client } from '../../lib/api-client.ts';
 import { count } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CommandText, ErrorNote } from '../../ui/notes.tsx';
+import { Hint, Panel } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
 import { delayedText, nextGoes } from './composer-text.ts';
 import { newMessageId } from './message-draft.ts';
@@ -208,7 +208,14 @@ function QueuedRow({ message, place, isLast, isWorking, isPaused }: QueuedRowPro
   if (editing) return <QueuedEdit message={message} close={() => setEditing(false)} />;
   const busy = remove.isPending || move.isPending || send.isPending;
   return (
-    <Panel component="li" direction="row" align="flex-start" p="4px 4px 4px 12px" bd="1px dashed var(--line-control)" aria-busy={busy}>
+    <Panel
+      component="li"
+      direction="row"
+      align="flex-start"
+      p="4px 4px 4px 12px"
+      bd="1px dashed var(--line-control)"
+      aria-busy={busy}
+    >
       <Text c="dimmed" lh="28px" aria-hidden>
         {place + 1}.
       </Text>
@@ -237,7 +244,11 @@ function Extras({ message: { attachments, isCommand, by } }: { message: QueuedMe
     attachments.length > 0 ? `with ${count(attachments.length, 'file')}` : '',
     by === null ? '' : `by ${by}`,
   ].filter((word) => word !== '');
-  return text.length === 0 ? null : <Text span size="xs" c="dimmed" display="block">{text.join(' · ')}</Text>;
+  return text.length === 0 ? null : (
+    <Text span size="xs" c="dimmed" display="block">
+      {text.join(' · ')}
+    </Text>
+  );
 }
 
 /** The first lines of a message, and all of it on demand. */
@@ -255,7 +266,7 @@ function QueuedText({ text, children }: { text: string; children: ReactNode }) {
     return () => observer.disconnect();
   }, [isWhole]);
   return (
-    <Text component="div" className="pre" flex={1} miw={0} py="xs">
+    <Text component="div" className="pre-wrap" flex={1} miw={0} py="xs">
       <Text component="div" inherit lineClamp={isWhole ? undefined : 3} ref={box}>
         {text}
       </Text>
@@ -396,35 +407,37 @@ function QueuedEdit({ message, close }: { message: QueuedMessage; close: () => v
     row.current?.scrollIntoView({ block: 'nearest' });
   }, []);
   return (
-    <li ref={row}><Panel direction="row" align="flex-start" p="4px 4px 4px 12px" bd="1px dashed var(--line-control)">
-      <Stack gap="xs" flex={1} miw={0} py="xs">
-        <Textarea
-          aria-label="Queued message"
-          autosize
-          maxRows={8}
-          value={text}
-          autoFocus
-          onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') {
-              event.preventDefault();
-              close();
-            } else if (event.key === 'Enter' && !event.shiftKey && !isComposing(event.nativeEvent)) {
-              event.preventDefault();
-              save();
-            }
-          }}
-        />
-        {edit.isError && <ErrorNote error={edit.error} />}
-        <Group gap="xs" pos="sticky" bottom={0} py="xs" bg="var(--surface)">
-          <Button size="compact-sm" disabled={isOff} loading={edit.isPending} onClick={save}>
-            Save
-          </Button>
-          <Button size="compact-sm" variant="default" onClick={close}>
-            Cancel
-          </Button>
-        </Group>
-      </Stack>
-    </Panel></li>
+    <li ref={row}>
+      <Panel direction="row" align="flex-start" p="4px 4px 4px 12px" bd="1px dashed var(--line-control)">
+        <Stack gap="xs" flex={1} miw={0} py="xs">
+          <Textarea
+            aria-label="Queued message"
+            autosize
+            maxRows={8}
+            value={text}
+            autoFocus
+            onChange={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Escape') {
+                event.preventDefault();
+                close();
+              } else if (event.key === 'Enter' && !event.shiftKey && !isComposing(event.nativeEvent)) {
+                event.preventDefault();
+                save();
+              }
+            }}
+          />
+          {edit.isError && <ErrorNote error={edit.error} />}
+          <Group gap="xs" pos="sticky" bottom={0} py="xs" bg="var(--surface)">
+            <Button size="compact-sm" disabled={isOff} loading={edit.isPending} onClick={save}>
+              Save
+            </Button>
+            <Button size="compact-sm" variant="default" onClick={close}>
+              Cancel
+            </Button>
+          </Group>
+        </Stack>
+      </Panel>
+    </li>
   );
 }

@@ -1,5 +1,5 @@
 import { isActive, isUnderWay, type SideRun, type SideRunKind, type StageView } from '@callboard/contract';
-import { Group, Anchor, Button, Flex, Loader, Text } from '@mantine/core';
+import { Anchor, Button, Flex, Group, Loader, Text } from '@mantine/core';
 import { IconSparkles } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -12,7 +12,7 @@ import { reviewWaits } from '../../lib/limit-text.ts';
 import { reviewProblem } from '../../lib/review-text.ts';
 import { pathText } from '../../lib/tool-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import { Strip, Indented } from '../../ui/primitives.tsx';
+import { Indented, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 
 /** Whether Claude can be asked now: its work is over for the moment, and the stage is not. */

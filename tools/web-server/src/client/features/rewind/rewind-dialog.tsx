@@ -83,7 +83,7 @@ function ForkForm({ action, stage }: ForkFormProps) {
   };
   return (
     <Flex component="form" direction="column" gap="md" onSubmit={submit}>
-      <Text className="pre" lineClamp={3} px="sm" py="xs" bg="var(--accent-soft)" bdrs="md">
+      <Text className="pre-wrap" lineClamp={3} px="sm" py="xs" bg="var(--accent-soft)" bdrs="md">
         {message.text}
       </Text>
       <p>
@@ -142,7 +142,7 @@ function RewindForm({ action, stage, offerText }: RewindFormProps) {
   const canCommand = useCanCommand();
   return (
     <Stack gap="md">
-      <Text className="pre" lineClamp={3} px="sm" py="xs" bg="var(--accent-soft)" bdrs="md">
+      <Text className="pre-wrap" lineClamp={3} px="sm" py="xs" bg="var(--accent-soft)" bdrs="md">
         {message.text}
       </Text>
       {works ? (

@@ -31,7 +31,7 @@ export default function RulesPage() {
         </Hint>
         <RuleFilters filter={filter} />
       </Toolbar>
-      <Scroll aria-label="Always allowed" tabIndex={0}>
+      <Scroll aria-label="Always allowed">
         <Stack maw={960} p="12px 16px 32px">
           {error !== null && (
             <ErrorNote lead="The rules could not be read." error={error} retry={() => void refetch()} />

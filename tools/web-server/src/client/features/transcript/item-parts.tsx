@@ -9,9 +9,10 @@ import {
   type TranscriptEntry,
   visibleText,
 } from '@callboard/contract';
-import { Button, Tooltip, Flex, Group, Stack } from '@mantine/core';
+import { Button, Flex, Group, Stack, Tooltip } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import clsx from 'clsx';
 import { createContext, type ReactNode, use, useId, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
 import { attachmentQuery, boardQuery, stageOf } from '../../data/queries.ts';
@@ -22,14 +23,13 @@ import { clockTime, count, exactTime } from '../../lib/format.ts';
 import { useOpen, useSessionUi } from '../../lib/session-ui.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { AttachedFile, FileList, isImage } from '../../ui/attached-files.tsx';
+import { Hint, RowButton } from '../../ui/primitives.tsx';
 import { StableButton } from '../../ui/stable-button.tsx';
 import head from '../../ui/stage-head.module.css';
 import { exactOnHover, TimeSince } from '../../ui/text.tsx';
 import { ToolInputView } from '../../ui/tool-input.tsx';
 import { answerText, decisionText, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
-import { RowButton, Hint } from '../../ui/primitives.tsx';
-import clsx from 'clsx';
 import css from './transcript.module.css';
 import { type GrowingItems, itemKey, type TranscriptItem } from './transcript-items.ts';
 
@@ -65,8 +65,7 @@ function Decided({ decision, asked }: DecisionLineProps) {
   );
   const answers = Object.entries(decision.answers ?? {});
   const ran = isChanged(decision) ? decision.updatedInput : null;
-  if (decision.reason === null && answers.length === 0 && ran === null)
-    return <Hint component="div">{text}</Hint>;
+  if (decision.reason === null && answers.length === 0 && ran === null) return <Hint component="div">{text}</Hint>;
   return (
     <Fold
       id={`decision:${decision.requestId}`}
@@ -110,7 +109,7 @@ export function Fold({ id, summary, openByItself = false, children }: FoldProps)
         {summary}
       </button>
       {open && (
-        <div id={bodyId} className={clsx(css.opened, 'pre')}>
+        <div id={bodyId} className={clsx(css.opened, 'pre-wrap')}>
           {children}
         </div>
       )}
@@ -222,7 +221,13 @@ export function LongText({ id, text, children }: LongTextProps) {
   return (
     <Stack gap="xs">
       {children(isWhole ? text : `${beginning} …`)}
-      <Button w="fit-content" size="compact-xs" variant="subtle" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+      <Button
+        w="fit-content"
+        size="compact-xs"
+        variant="subtle"
+        aria-expanded={isWhole}
+        onClick={() => setWhole(!isWhole)}
+      >
         {isWhole ? 'Show less' : `Show all (${formatSize(text)})`}
       </Button>
     </Stack>
@@ -275,7 +280,9 @@ export function RewoundLine({ goneBack }: { goneBack: RewindRecord }) {
         </time>{' '}
         by {by}
       </span>{' '}
-      <Hint span size="xs" className="figures">{count(to - from + 1, 'entry', 'entries')}</Hint>
+      <Hint span size="xs" className="figures">
+        {count(to - from + 1, 'entry', 'entries')}
+      </Hint>
     </RowButton>
   );
 }

@@ -1,6 +1,5 @@
-import { IconLine, Hint } from '../../ui/primitives.tsx';
 import type { PendingRequest, SandboxFailure, StageId } from '@callboard/contract';
-import { Stack, Button } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { IconChevronRight, IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
@@ -15,6 +14,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CodeBlock, languageOf, lineDiff } from '../../ui/code.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { plainOutput } from '../../ui/output-screen.tsx';
+import { Hint, IconLine } from '../../ui/primitives.tsx';
 import { exactOnHover, Seen, TimeSince } from '../../ui/text.tsx';
 import { ChangedInput, ToolInputView } from '../../ui/tool-input.tsx';
 import { DecisionLine, LongText, useTranscriptDeps } from './item-parts.tsx';
@@ -157,7 +157,12 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
   return (
     <div className={css.indent}>
       <div>
-        <button type="button" className={clsx(css.opener, css.tool)} aria-expanded={open} onClick={() => setOpen(!open)}>
+        <button
+          type="button"
+          className={clsx(css.opener, css.tool)}
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
           <IconChevronRight size={16} aria-hidden />
           <span className={css.verb}>{verb}</span>
           <span className={clsx(css.object, 'truncate', css.code)}>{object}</span>
@@ -380,7 +385,11 @@ function Output({ tool, result }: ToolResultProps) {
   return (
     <div>
       <span className="visually-hidden">Result</span>
-      {firstLine !== null && firstLine > 1 && <Hint component="div" size="xs">from line {firstLine}</Hint>}
+      {firstLine !== null && firstLine > 1 && (
+        <Hint component="div" size="xs">
+          from line {firstLine}
+        </Hint>
+      )}
       <LongText id={toolUseId} text={code === '' ? '(no output)' : code}>
         {(shown) => <CodeBlock text={shown} language={language} />}
       </LongText>

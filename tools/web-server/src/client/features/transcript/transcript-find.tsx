@@ -1,4 +1,3 @@
-import { Strip, Hint } from '../../ui/primitives.tsx';
 import type { StageId, StageView, TranscriptEntry } from '@callboard/contract';
 import { ActionIcon, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconFold, IconSearch, IconX } from '@tabler/icons-react';
@@ -17,6 +16,7 @@ import { create } from 'zustand';
 import { transcriptQuery } from '../../data/queries.ts';
 import { useSessionUi } from '../../lib/session-ui.ts';
 import { toolText } from '../../lib/tool-text.ts';
+import { Hint, Strip } from '../../ui/primitives.tsx';
 import { isComposing, useShortcuts } from '../../ui/shortcuts.tsx';
 import stageHeadStyles from '../../ui/stage-head.module.css';
 import {
@@ -293,7 +293,8 @@ export function FindBar({ find }: { find: Find }) {
     <Strip component="search" direction="row" align="center" gap="xs" py="xs">
       <TextInput
         ref={field}
-        flex="0 1 320px" miw={0}
+        flex="0 1 320px"
+        miw={0}
         size="xs"
         aria-label="Find in transcript"
         placeholder="Find in transcript"

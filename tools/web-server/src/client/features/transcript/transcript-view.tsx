@@ -9,6 +9,7 @@ import {
   type StageView,
   type TranscriptEntry,
 } from '@callboard/contract';
+import { Box, Flex } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, memo, useEffect, useMemo, useState } from 'react';
@@ -28,10 +29,9 @@ import {
 } from '../../stream/stream-context.tsx';
 import { Markdown, preloadMarkdown } from '../../ui/markdown.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Hint, Indented, RowButton, Strip } from '../../ui/primitives.tsx';
 import head from '../../ui/stage-head.module.css';
 import { Seen, TimeSince } from '../../ui/text.tsx';
-import { Box, Flex } from '@mantine/core';
-import { Hint, Indented, RowButton, Strip } from '../../ui/primitives.tsx';
 import {
   locationOf,
   PromptFiles,
@@ -238,7 +238,7 @@ export function NotStarted({ stage }: { stage: StageView }) {
             the worktree starts with the files as they were then.
           </Note>
         )}
-        <h2 className={head.sub}>Prompt</h2>
+        <h2>Prompt</h2>
         <Markdown text={stage.prompt} />
         <PromptFiles stage={stage} />
       </div>
@@ -257,7 +257,12 @@ function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boo
     select: (view) => stageOf(stageId)(view)?.session ?? null,
   });
   const now = useSessionNow(session);
-  if (isReading) return <Hint className={css.indent} py="sm">Reading the transcript…</Hint>;
+  if (isReading)
+    return (
+      <Hint className={css.indent} py="sm">
+        Reading the transcript…
+      </Hint>
+    );
   if (session === null || hasEnded(session.state)) return null;
   const { text, code } = session.state === 'starting' ? STARTING : activityText(now);
   return (

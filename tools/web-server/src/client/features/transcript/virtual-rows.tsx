@@ -245,7 +245,8 @@ const Buttons = memo(function Buttons({ isAwayFromEnd, isAsked, hasUnseen, to }:
           c="var(--needs)"
           bg="var(--needs-soft)"
           bd="1px solid var(--needs-line)"
-          onClick={to.unseen}>
+          onClick={to.unseen}
+        >
           Show what waits for you
         </Button>
       )}

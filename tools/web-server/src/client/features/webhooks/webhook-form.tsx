@@ -6,18 +6,7 @@ import {
   WebhookForm as WebhookDraft,
   WebhookPatch,
 } from '@callboard/contract';
-import {
-  Box,
-  Button,
-  Checkbox,
- 
-  Group,
-  MultiSelect,
-  NativeSelect,
-  Stack,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Box, Button, Checkbox, Group, MultiSelect, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { failureLead } from '../../lib/api-client.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
@@ -57,31 +46,32 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
   if (save.data?.secret != null) return <Secret secret={save.data.secret} close={close} />;
   return (
     <form ref={form} onSubmit={submit} noValidate>
-<Stack gap="lg">
-      <TextInput
-        label="Name"
-        value={fields.name}
-        error={errors.name}
-        onChange={({ currentTarget: { value } }) => set({ name: value })}
-        data-autofocus
-        required
-      />
-      <TargetFields webhook={webhook} fields={fields} errors={errors} set={set} />
-      <Choices fields={fields} errors={errors} set={set} projects={projects} />
-      <FormEnd>
-        {save.isError && (
-          <Box flex="1 0 100%">
-            <ErrorNote lead={failureLead(save.error)} saysBoth error={save.error} />
-          </Box>
-        )}
-        <Button variant="default" onClick={close}>
-          Cancel
-        </Button>
-        <Button type="submit" disabled={!canCommand} loading={save.isPending}>
-          {webhook === null ? 'Add' : 'Save'}
-        </Button>
-      </FormEnd>
-    </Stack></form>
+      <Stack gap="lg">
+        <TextInput
+          label="Name"
+          value={fields.name}
+          error={errors.name}
+          onChange={({ currentTarget: { value } }) => set({ name: value })}
+          data-autofocus
+          required
+        />
+        <TargetFields webhook={webhook} fields={fields} errors={errors} set={set} />
+        <Choices fields={fields} errors={errors} set={set} projects={projects} />
+        <FormEnd>
+          {save.isError && (
+            <Box flex="1 0 100%">
+              <ErrorNote lead={failureLead(save.error)} saysBoth error={save.error} />
+            </Box>
+          )}
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button type="submit" disabled={!canCommand} loading={save.isPending}>
+            {webhook === null ? 'Add' : 'Save'}
+          </Button>
+        </FormEnd>
+      </Stack>
+    </form>
   );
 }
 

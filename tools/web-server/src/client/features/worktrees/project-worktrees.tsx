@@ -1,6 +1,5 @@
-import { Hint, Entry, ScrollList } from '../../ui/primitives.tsx';
 import type { BuildFolders, CommandReply, ProjectId, ProjectWorktree, WorktreeCleanUp } from '@callboard/contract';
-import { Button, Group, Box, Text, Stack } from '@mantine/core';
+import { Box, Button, Group, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useCommand } from '../../data/use-command.tsx';
@@ -11,6 +10,7 @@ import { workText } from '../../lib/removal-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Entry, Hint, ScrollList } from '../../ui/primitives.tsx';
 import { BuildFoldersChoice, SavedFiles } from '../../ui/saved-files.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 
@@ -71,10 +71,14 @@ function WorktreeRow({ worktree, clean }: { worktree: ProjectWorktree; clean: ()
     <Entry>
       <div>
         <div>{stageTitle ?? `${name} (its stage was deleted)`}</div>
-        <Text component="code" c="dimmed" size="xs">{path}</Text>
+        <Text component="code" c="dimmed" size="xs">
+          {path}
+        </Text>
         {stays !== null && <Hint component="div">{stays}</Hint>}
       </div>
-      <Text span size="row" className="figures">{bytes === null ? '...' : formatSize(bytes)}</Text>
+      <Text span size="row" className="figures">
+        {bytes === null ? '...' : formatSize(bytes)}
+      </Text>
       <Button
         variant="default"
         size="compact-sm"
@@ -136,7 +140,11 @@ function Plan({ plan, choice, setChoice }: PlanProps) {
   return (
     <>
       <p>
-        The folder <Text component="code" c="dimmed" size="xs">{path}</Text> is removed.{' '}
+        The folder{' '}
+        <Text component="code" c="dimmed" size="xs">
+          {path}
+        </Text>{' '}
+        is removed.{' '}
         {work === null
           ? 'All its work is merged.'
           : `Its work that is not merged (${workText(work)}) goes to the trash, and can be restored for 30 days.`}

@@ -1,4 +1,3 @@
-import { Strip, Hint } from '../../ui/primitives.tsx';
 import {
   type CommandIsolation,
   type DevServer,
@@ -7,7 +6,7 @@ import {
   type StageView,
   type WorktreeCommand,
 } from '@callboard/contract';
-import { Anchor, Button, Group, Text, Stack, Flex } from '@mantine/core';
+import { Anchor, Button, Flex, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconTool } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -20,6 +19,7 @@ import { type BeforeStart, beforeStart } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
+import { Hint, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 
 /** What happens, or has gone wrong, before Claude starts in a worktree. Shows nothing for other stages. */
@@ -52,7 +52,9 @@ export function SetUpPanel({ stage }: { stage: StageView }) {
         {text}
       </Text>
       {(now === 'no-fetch' || now === 'bad-file' || now === 'replaced') && (
-        <Text className="pre" maw={880}>{stage.session?.lastTurn?.message}</Text>
+        <Text className="pre-wrap" maw={880}>
+          {stage.session?.lastTurn?.message}
+        </Text>
       )}
       {hasOutput && <CommandOutputBox run={run} />}
     </Strip>
@@ -270,7 +272,9 @@ function CommandOutputBox({ run }: { run: WorktreeCommand }) {
         <code>
           <Seen text={run.command} kind="command" />
         </code>
-        <Hint span className="figures">{isolationText(run.isolation)}</Hint>
+        <Hint span className="figures">
+          {isolationText(run.isolation)}
+        </Hint>
       </Flex>
       <OutputScreen
         output={data?.text ?? ''}
@@ -296,7 +300,7 @@ export function WorktreeRows({ stage }: { stage: StageView }) {
         <>
           <dt>Dev servers</dt>
           <dd>
-            <Flex component="ul" direction="column"  gap="sm">
+            <Flex component="ul" direction="column" gap="sm">
               {servers.map((server) => (
                 <ServerRow key={server.name} stage={stage} server={server} />
               ))}
@@ -394,7 +398,7 @@ function RunRow({ stage, kind, name, run }: RunRowProps) {
     <>
       <dt>{name}</dt>
       <dd>
-        <Flex component="ul" direction="column"  gap="sm">
+        <Flex component="ul" direction="column" gap="sm">
           <RunLine
             name={null}
             run={run}
@@ -434,10 +438,12 @@ function RunLine({ name, run, at, text = null, children }: RunLineProps) {
   return (
     <li>
       <Group gap="4px 8px" mih={24}>
-        {name !== null && <Text span fw={500} inherit>{name}</Text>}
-        <span data-tone={text === null ? state?.tone : 'plain'}>
-          {text ?? state?.text ?? 'Not started'}
-        </span>
+        {name !== null && (
+          <Text span fw={500} inherit>
+            {name}
+          </Text>
+        )}
+        <span data-tone={text === null ? state?.tone : 'plain'}>{text ?? state?.text ?? 'Not started'}</span>
         {at !== null && (
           <Hint span className="figures">
             <TimeSince at={at} ago={run?.state !== 'running'} />
