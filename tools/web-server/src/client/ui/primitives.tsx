@@ -15,7 +15,11 @@
  * | `Facts` | short grey facts side by side |
  * | `FactList` | `dl` of names and values, one below the other on a phone |
  * | `Entry` | a `li` with a hairline below it; what follows its first child is at the end of its line |
+ * | `ScrollList` | a list in a box that scrolls, 180 px high at most |
+ * | `RowButton` | a line of a list that is pressed as a whole |
  * | `Panel` | a box with a hairline around it |
+ * | `IconLine` | an icon, then a text: the icon stays at its first line |
+ * | `Strip` | part of a page with a hairline below it; it scrolls where the page is low |
  * | `Indented` | what belongs to the line above it: a line at its left |
  * | `Banner` | a strip over the page: an icon, a title, a text, buttons |
  * | `Columns` | as many equal columns as are at least `min` wide |
@@ -25,7 +29,7 @@
  * | `Output` | text that a program wrote, scrolling in its box |
  * | `FullPage`, `Toolbar`, `Scroll` | a page as high as the window: what is in `Scroll` scrolls below the rest |
  */
-import { Box, type BoxProps, Flex, Text } from '@mantine/core';
+import { Box, type BoxProps, Flex, Text, UnstyledButton } from '@mantine/core';
 import clsx from 'clsx';
 import type { ComponentPropsWithoutRef, ReactNode } from 'react';
 import css from './primitives.module.css';
@@ -43,6 +47,10 @@ export const Entry = (props: BoxProps & ComponentPropsWithoutRef<'li'>) => (
 );
 
 export const Panel = Flex.withProps({ direction: 'column', gap: 'sm', className: css.panel });
+
+export const IconLine = Flex.withProps({ gap: 'sm', align: 'flex-start', className: css.iconLine });
+
+export const Strip = Flex.withProps({ direction: 'column', gap: 'sm', className: css.strip });
 
 export const Indented = Flex.withProps({ direction: 'column', gap: 'sm', className: css.indented });
 
@@ -96,3 +104,10 @@ export const Scroll = (props: ComponentPropsWithoutRef<'section'>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
   <section className={css.scroll} tabIndex={0} {...props} />
 );
+
+/** Its lines have what follows their first child at their end. */
+export const ScrollList = (props: BoxProps & ComponentPropsWithoutRef<'ul'>) => (
+  <Box component="ul" className={css.scrollList} mah={180} fz="row" {...props} />
+);
+
+export const RowButton = UnstyledButton.withProps<'button'>({ className: css.rowButton });
