@@ -39,7 +39,7 @@ export function EmptyBoard() {
       </ProxyEntry>
       <ProxyEntry title="Check this machine">
         <ThisMachine />
-        <p>All checks, in a terminal:</p>
+        <Hint>All checks, in a terminal:</Hint>
         <CopyLine text="npx callboard doctor" />
       </ProxyEntry>
     </div>

@@ -263,7 +263,7 @@ const StageRow = memo(function StageRow({ stage, ...row }: RowProps & { stage: S
   const { text, tone } = stoppedText(stage);
   return (
     <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitingSince(stage)}>
-      <div className={css.rowAsk} data-tone={tone} title={text}>
+      <div className={css.rowAsk} data-tone={tone === 'fail' ? tone : undefined} title={text}>
         <span className="truncate">{text}</span>
       </div>
     </Row>
