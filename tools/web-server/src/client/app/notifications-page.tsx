@@ -1,5 +1,5 @@
 import { AlertChannel, type AlertSettings, type QuietHours, Signal } from '@callboard/contract';
-import { ActionIcon, Checkbox, Chip, Switch, TextInput } from '@mantine/core';
+import { ActionIcon, Checkbox, Chip, Flex, Group, Switch, TextInput } from '@mantine/core';
 import { IconVolume } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useMe, useSetAlerts } from '../features/approvals/presentation.tsx';
@@ -10,6 +10,7 @@ import { signalTitles } from '../features/webhooks/webhook-data.ts';
 import { OutgoingPart } from '../features/webhooks/webhooks.tsx';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { PlainPage } from '../ui/plain-page.tsx';
+import { Hint } from '../ui/primitives.tsx';
 
 const SIGNALS: Readonly<Record<Signal, { about: string; icon: string }>> = {
   waiting: { about: 'A request, a finished phase, a stage that stopped', icon: 'needs-you' },
@@ -36,10 +37,10 @@ export default function NotificationsPage() {
       <PushPart alerts={alerts} isOff={isOff} change={change} />
       <section className={css.part} aria-labelledby="signals">
         <h2 id="signals">Signals</h2>
-        <p className={css.about}>
+        <Hint mb="sm">
           On all your devices. You get sounds and notifications only while you are not looking at that stage on any of
           them.
-        </p>
+        </Hint>
         <SignalTable alerts={alerts} isOff={isOff} change={change} />
       </section>
       <section className={css.part} aria-labelledby="quiet">
@@ -60,14 +61,14 @@ function ThisBrowser() {
     <section className={css.part} aria-labelledby="browser">
       <h2 id="browser">This browser</h2>
       <Switch
-        className={css.switch}
+        mt="md"
         label="Show notifications"
         description="While a tab of Callboard is open"
         checked={notify}
         onChange={toggleNotify}
       />
       <Switch
-        className={css.switch}
+        mt="md"
         label="Play sounds"
         description="A browser plays them only after a click into the page"
         checked={sound}
@@ -102,13 +103,15 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
         {Signal.options.map((signal) => (
           <tr key={signal}>
             <th scope="row">
-              <div className={css.signal}>
+              <Group wrap="nowrap">
                 <img src={`/favicon-${SIGNALS[signal].icon}.svg`} alt="" width={20} height={20} />
                 <div>
                   <div>{signalTitles[signal]}</div>
-                  <div className={css.hint}>{SIGNALS[signal].about}</div>
+                  <Hint component="div" visibleFrom="sm">
+                    {SIGNALS[signal].about}
+                  </Hint>
                 </div>
-              </div>
+              </Group>
             </th>
             {AlertChannel.options.map((channel) => (
               <td key={channel}>
@@ -125,6 +128,7 @@ function SignalTable({ alerts, isOff, change }: SignalTableProps) {
                     <ActionIcon
                       variant="subtle"
                       color="gray"
+                      visibleFrom="sm"
                       aria-label={`Play the sound of: ${signalTitles[signal]}`}
                       onClick={() => playSound(signal)}
                     >
@@ -163,7 +167,7 @@ function QuietHoursFields({ quiet, isOff, change }: QuietHoursFieldsProps) {
   return (
     <>
       <Switch
-        className={css.switch}
+        mt="md"
         label="Quiet hours"
         description="No sounds and no notifications. The tab’s title and icon stay."
         checked={quiet !== null}
@@ -172,13 +176,15 @@ function QuietHoursFields({ quiet, isOff, change }: QuietHoursFieldsProps) {
       />
       {quiet !== null && (
         <>
-          <div className={css.times}>
+          <Group gap="md" align="flex-end" mt="md">
             <TimeField label="From" value={quiet.from} isOff={isOff} change={(from) => set({ from })} />
             <TimeField label="To" value={quiet.to} isOff={isOff} change={(to) => set({ to })} />
-            <span className={css.hint}>{quiet.timeZone}</span>
-          </div>
-          <fieldset className={css.days}>
-            <legend className={css.hint}>On the nights and days that begin on</legend>
+            <Hint span>{quiet.timeZone}</Hint>
+          </Group>
+          <Flex component="fieldset" gap="sm" wrap="wrap" mt="md">
+            <Hint component="legend" mb="xs">
+              On the nights and days that begin on
+            </Hint>
             <Chip.Group multiple value={quiet.days.map(String)} onChange={(days) => pick(days.map(Number))}>
               {DAYS.map((day) => (
                 <Chip key={day} value={String(day)} size="sm" disabled={isOff} aria-label={NAMES[day]}>
@@ -186,7 +192,7 @@ function QuietHoursFields({ quiet, isOff, change }: QuietHoursFieldsProps) {
                 </Chip>
               ))}
             </Chip.Group>
-          </fieldset>
+          </Flex>
         </>
       )}
     </>

@@ -1,5 +1,5 @@
 import type { BoardView, SearchKind, SearchResult } from '@callboard/contract';
-import { Modal } from '@mantine/core';
+import { Modal, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconChevronRight, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
@@ -12,6 +12,7 @@ import { boardQuery } from '../data/queries.ts';
 import { indexingText, locationText, resultKey, resultPath, resultText, searchQuery } from '../data/search.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
 import { ProjectMark } from '../ui/marks.tsx';
+import { Empty, Hint } from '../ui/primitives.tsx';
 import { isComposing } from '../ui/shortcuts.tsx';
 import { MarkedText } from '../ui/text.tsx';
 import css from './palette.module.css';
@@ -117,7 +118,11 @@ function PaletteBody() {
         select={setSelected}
         none={texts.none}
       />
-      {texts.note !== null && <p className={css.note}>{texts.note}</p>}
+      {texts.note !== null && (
+        <Hint className={css.note} size="xs">
+          {texts.note}
+        </Hint>
+      )}
     </>
   );
 }
@@ -140,9 +145,9 @@ function Results({ listId, found, selected, select, choose, none }: ResultsProps
         // biome-ignore lint/a11y/useSemanticElements: a group within a listbox
         <div key={title ?? ''} role="group" aria-label={title ?? 'Results'}>
           {title !== null && (
-            <div className={css.title} aria-hidden>
+            <Text size="xs" c="var(--faint)" p="8px 12px 4px" aria-hidden>
               {title}
-            </div>
+            </Text>
           )}
           {entries.map((entry) => {
             index += 1;
@@ -160,7 +165,7 @@ function Results({ listId, found, selected, select, choose, none }: ResultsProps
           })}
         </div>
       ))}
-      {found.length === 0 && <p className={css.none}>{none}</p>}
+      {found.length === 0 && <Empty>{none}</Empty>}
     </div>
   );
 }
@@ -192,11 +197,11 @@ function Option({ id, entry, isSelected, select, choose }: OptionProps) {
       onMouseDown={(event) => event.preventDefault()}
       onClick={choose}
     >
-      <span className={css.icon}>{entry.icon}</span>
-      <span className={css.label}>{entry.shown ?? entry.label}</span>
+      <span>{entry.icon}</span>
+      <span className="truncate">{entry.shown ?? entry.label}</span>
       {entry.hint !== null && <span className={css.hint}>{entry.hint}</span>}
       {entry.keys !== null && <kbd className={css.keys}>{entry.keys.join(' ')}</kbd>}
-      {entry.act === null && <IconChevronRight className={css.more} size={14} aria-hidden />}
+      {entry.act === null && <IconChevronRight size={14} aria-hidden />}
     </div>
   );
 }

@@ -25,9 +25,9 @@ import { NotStarted, TranscriptView } from '../features/transcript/transcript-vi
 import { SetUpPanel, WorktreeRows } from '../features/worktrees/worktree-commands.tsx';
 import { requestKey } from '../lib/format.ts';
 import { lazyComponent } from '../ui/error-boundary.tsx';
+import { FullPage } from '../ui/primitives.tsx';
 import { useTopLayer } from '../ui/shortcuts.tsx';
 import stageHeadStyles from '../ui/stage-head.module.css';
-import css from './frame.module.css';
 import { TWO_PANES } from './frame-store.ts';
 import { NotFoundPage } from './pages.tsx';
 import stagePanesStyles from './stage-panes.module.css';
@@ -80,7 +80,7 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
     void navigate(`/stages/${stageId}`);
   };
   return (
-    <div className={css.page}>
+    <FullPage>
       <StageHead
         stage={stage}
         pending={pending.length}
@@ -115,7 +115,7 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
         }
         side={isWide && tab !== 'transcript' ? <TabContent tab={tab} stage={stage} pending={pending} isPane /> : null}
       />
-    </div>
+    </FullPage>
   );
 }
 

@@ -4,6 +4,7 @@ import { IconFileText, IconPaperclip, IconX } from '@tabler/icons-react';
 import { type ReactNode, type SyntheticEvent, useState } from 'react';
 import { formatSize } from '../lib/format.ts';
 import css from './attached-files.module.css';
+import { Hint } from './primitives.tsx';
 
 interface AttachedFileProps {
   file: AttachmentInfo & { size: number };
@@ -38,10 +39,12 @@ export function AttachedFile({ file, content, isAdding = false, isRemoving = fal
         </span>
       )}
       <span className={css.words}>
-        <span className={css.name} title={name}>
+        <span className="truncate" title={name}>
           {name}
         </span>
-        <span className={css.size}>{formatSize(size)}</span>
+        <Hint span size="xs" className="figures">
+          {formatSize(size)}
+        </Hint>
       </span>
       {isAdding && <Loader size={14} color="gray" role="img" aria-label={`Adding ${name}`} />}
       {remove !== undefined && (

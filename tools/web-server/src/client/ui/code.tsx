@@ -3,7 +3,6 @@ import clsx from 'clsx';
 import { diffArrays } from 'diff';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import css from './code.module.css';
-import copyCodeStyles from './copy-code.module.css';
 import { Highlighted } from './highlighted.tsx';
 import { Seen } from './text.tsx';
 
@@ -86,12 +85,12 @@ const SAYS_SO_MS = 2_000;
 export function CopyCode({ children }: { children: ReactNode }) {
   const box = useRef<HTMLPreElement>(null);
   return (
-    <div className={copyCodeStyles.box}>
+    <div className={css.copyBox}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
       <pre ref={box} tabIndex={0}>
         {children}
       </pre>
-      <CopyButton className={copyCodeStyles.copy} label="Copy code" read={() => box.current?.textContent ?? ''} />
+      <CopyButton className={css.copyOver} label="Copy code" read={() => box.current?.textContent ?? ''} />
     </div>
   );
 }
@@ -118,7 +117,7 @@ export function CopyButton({ label, read, className }: CopyButtonProps) {
   return (
     <button
       type="button"
-      className={clsx(copyCodeStyles.button, className)}
+      className={clsx(css.copyButton, className)}
       aria-label={isCopied ? 'Copied' : label}
       title={isCopied ? 'Copied' : label}
       onClick={() => void copy()}

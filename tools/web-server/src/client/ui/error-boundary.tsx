@@ -1,9 +1,8 @@
 import { serviceRoutes } from '@callboard/contract/client';
-import { Button } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Component, type ComponentType, type ErrorInfo, lazy, type ReactNode, Suspense, useState } from 'react';
 import { client } from '../lib/api-client.ts';
-import css from './error-boundary.module.css';
 import { FailureNote } from './notes.tsx';
 
 /** A lazy component could not be loaded: no answer, or Callboard was updated and the file has another name now. */
@@ -111,7 +110,7 @@ function Failed({ name, failure }: { name: string; failure: unknown }) {
     }
   };
   return (
-    <div className={css.failed}>
+    <Stack align="flex-start" maw={640} mx="auto" p="xl">
       <FailureNote>
         {name} {why(failure)}
       </FailureNote>
@@ -119,6 +118,6 @@ function Failed({ name, failure }: { name: string; failure: unknown }) {
         Reload the page
       </Button>
       <div role="status">{attempt === 'failed' && 'Callboard does not answer yet. What is on screen stays.'}</div>
-    </div>
+    </Stack>
   );
 }

@@ -10,7 +10,7 @@ import type { HighlightTree } from '../lib/highlighter.ts';
 import { CopyCode } from './code.tsx';
 import { Highlighted } from './highlighted.tsx';
 import css from './markdown.module.css';
-import seenStyles from './seen.module.css';
+import seenStyles from './text.module.css';
 import { Seen } from './text.tsx';
 
 type Node = HighlightTree['children'][number];

@@ -14,10 +14,7 @@ import {
   IconWorld,
 } from '@tabler/icons-react';
 import { isolationText, ranWithoutAsking } from '../lib/isolation-text.ts';
-import isolationMarkStyles from './isolation-mark.module.css';
-import priorityMarkStyles from './priority-mark.module.css';
-import css from './project-mark.module.css';
-import stageIdTextStyles from './stage-id-text.module.css';
+import css from './marks.module.css';
 
 interface ProjectMarkProps {
   /** The project's name. */
@@ -29,7 +26,7 @@ interface ProjectMarkProps {
 export function ProjectMark({ name, size = 12 }: ProjectMarkProps) {
   const { shape, tint } = projectAppearance(name);
   return (
-    <span className={css.mark} data-tint={tint} title={name} aria-hidden>
+    <span className={css.mark} style={{ color: `var(--tint-${tint})` }} title={name} aria-hidden>
       <svg width={size} height={size} viewBox="0 0 12 12" fill="currentColor" aria-hidden>
         <path d={shape} fillRule="evenodd" />
       </svg>
@@ -87,7 +84,7 @@ export function PriorityMark({ priority, size = 12 }: { priority: number; size?:
   if (word === 'Normal') return null;
   const label = `${word} priority`;
   return (
-    <span className={priorityMarkStyles.mark} data-word={word} role="img" aria-label={label} title={label}>
+    <span className={css.mark} data-word={word} role="img" aria-label={label} title={label}>
       <svg width={size} height={size} viewBox="0 0 12 12" fill="currentColor" aria-hidden>
         <path d={PATHS[word]} fillRule="evenodd" />
       </svg>
@@ -146,7 +143,7 @@ export function IsolationMark({ session: { isolation, sandboxAllowed }, hasWord 
   const Icon = isolation.level === 'prevented' ? IconShieldCheck : IconShieldOff;
   const title = `${label}. ${why} ${means}${ran === '' ? '' : ` ${ran}.`}`;
   return (
-    <span className={isolationMarkStyles.mark} title={title} {...(hasWord ? {} : { role: 'img', 'aria-label': title })}>
+    <span className={css.mark} title={title} {...(hasWord ? {} : { role: 'img', 'aria-label': title })}>
       <Icon size={14} aria-hidden />
       {hasWord && <span>{label}</span>}
       {sandboxAllowed > 0 && <span aria-hidden={!hasWord}>{sandboxAllowed.toLocaleString()}</span>}
@@ -206,7 +203,7 @@ export function requestSign(kind: RequestKind, toolName: string): RequestSign {
 }
 
 /** A stage's id, as people say it to one another. */
-export const StageIdText = ({ id }: { id: StageId }) => <span className={stageIdTextStyles.id}>{id}</span>;
+export const StageIdText = ({ id }: { id: StageId }) => <span className={css.id}>{id}</span>;
 
 /** Callboard's sign: the rows of a board, one of them with its call. */
 export const BrandMark = ({ size = 20 }: { size?: number }) => (

@@ -1,16 +1,12 @@
 import type { ErrorStep, FinishProblem, StageId } from '@callboard/contract';
-import { ActionIcon, Button, CopyButton, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, CopyButton, Group, Stack, Text, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCopy, IconInfoCircle } from '@tabler/icons-react';
-import clsx from 'clsx';
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react';
 import { failureText } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
 import { commandDeps, commandIn } from '../lib/isolation-text.ts';
-import codeStyles from './code.module.css';
-import commandWordsStyles from './command-text.module.css';
-import css from './error-note.module.css';
-import finishProblemNoteStyles from './finish-problem-note.module.css';
-import noteStyles from './note.module.css';
+import css from './notes.module.css';
+import { Output } from './primitives.tsx';
 
 /** The steps that need more than the place of the error: other pages, forms and commands. */
 export type FarStep = Exclude<ErrorStep, 'try-again' | 'reload' | 'log-in'>;
@@ -60,24 +56,24 @@ export function ErrorBody({
 }: ErrorProps) {
   const { text, details, step } = describeError(error);
   return (
-    <div className={css.error}>
-      <div className={css.first}>
-        <span className={css.words}>
+    <Stack>
+      <Group gap="8px 12px">
+        <Text span inherit flex="1 1 24ch" miw={0}>
           <CommandText text={lead === undefined ? text : `${saysBoth ? lead : failureText(lead, error)} ${text}`} />
-        </span>
+        </Text>
         {step === null ? (
           <CopyCommandOf text={text} />
         ) : (
           <Step step={step} stageId={stageId} retry={retry} isRetrying={isRetrying} done={done} />
         )}
-      </div>
+      </Group>
       {details !== null && (
         <details>
           <summary>Details</summary>
-          <pre className={css.details}>{details}</pre>
+          <Output>{details}</Output>
         </details>
       )}
-    </div>
+    </Stack>
   );
 }
 
@@ -121,7 +117,7 @@ interface StepButtonProps {
 
 /** The button of a step. */
 export const StepButton = ({ loading = false, onClick, children }: StepButtonProps) => (
-  <Button className={css.step} size="compact-md" loading={loading} onClick={onClick}>
+  <Button size="compact-md" loading={loading} onClick={onClick}>
     {children}
   </Button>
 );
@@ -130,7 +126,7 @@ export const StepButton = ({ loading = false, onClick, children }: StepButtonPro
 export const CommandText = ({ text }: { text: string }) =>
   commandDeps(text).map(({ text: part, isCommand }) =>
     isCommand ? (
-      <code key={part} className={commandWordsStyles.command}>
+      <code key={part} className={css.command}>
         {part}
       </code>
     ) : (
@@ -145,7 +141,7 @@ export function CopyCommandOf({ text }: { text: string }) {
   return (
     <CopyButton value={command} timeout={2_000}>
       {({ copied, copy }) => (
-        <Button className={commandWordsStyles.copy} variant="default" size="compact-md" onClick={copy}>
+        <Button variant="default" size="compact-md" onClick={copy}>
           {copied ? 'Copied' : 'Copy command'}
         </Button>
       )}
@@ -156,7 +152,7 @@ export function CopyCommandOf({ text }: { text: string }) {
 /** A command or path with a button that copies it. */
 export function CopyLine({ text, label = 'command' }: { text: string; label?: string }) {
   return (
-    <div className={codeStyles.copy}>
+    <div className={css.copy}>
       <code>{text}</code>
       <CopyButton value={text} timeout={2000}>
         {({ copied, copy }) => (
@@ -174,7 +170,7 @@ export function CopyLine({ text, label = 'command' }: { text: string; label?: st
 /** An inline note. */
 export function Note({ children }: { children: ReactNode }) {
   return (
-    <div className={noteStyles.note}>
+    <div className={css.note}>
       <IconInfoCircle size={16} aria-hidden />
       <div>{children}</div>
     </div>
@@ -184,7 +180,7 @@ export function Note({ children }: { children: ReactNode }) {
 /** An inline failure. Screen readers announce it at once. */
 export function FailureNote({ children }: { children: ReactNode }) {
   return (
-    <div className={clsx(noteStyles.note, noteStyles.failure)} role="alert">
+    <div className={css.note} data-kind="failure" role="alert">
       <IconAlertTriangle size={16} aria-hidden />
       <div>{children}</div>
     </div>
@@ -204,10 +200,10 @@ export function FinishProblemNote({ problem, isReading = false, readAgain }: Fin
   const [cause = '', ...details] = message.split('\n');
   return (
     <FailureNote>
-      <div className={finishProblemNoteStyles.problem}>
-        <span className={finishProblemNoteStyles.line}>{cause}</span>
+      <Stack>
+        <span>{cause}</span>
         {command !== null && <CopyLine text={command} />}
-        <div className={finishProblemNoteStyles.steps}>
+        <Group justify="flex-end">
           {url !== null && (
             <Button component="a" href={url} target="_blank" rel="noreferrer" size="compact-md" variant="default">
               Open it by hand
@@ -218,14 +214,14 @@ export function FinishProblemNote({ problem, isReading = false, readAgain }: Fin
               Check again
             </Button>
           )}
-        </div>
+        </Group>
         {details.length > 0 && (
           <details>
             <summary>Details</summary>
-            <pre className={finishProblemNoteStyles.details}>{details.join('\n')}</pre>
+            <Output>{details.join('\n')}</Output>
           </details>
         )}
-      </div>
+      </Stack>
     </FailureNote>
   );
 }

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from 'react';
 import css from './output-screen.module.css';
+import { Hint } from './primitives.tsx';
 import { Seen } from './text.tsx';
 
 interface OutputScreenProps {
@@ -27,7 +28,7 @@ export function OutputScreen({ output, note, empty, isTall = false }: OutputScre
   }, [text]);
   return (
     <>
-      {note !== null && <p className={css.facts}>{note}</p>}
+      {note !== null && <Hint span>{note}</Hint>}
       <pre
         ref={box}
         className={css.screen}
@@ -38,7 +39,7 @@ export function OutputScreen({ output, note, empty, isTall = false }: OutputScre
           isAtEnd.current = scrollTop + clientHeight > scrollHeight - NEAR_END;
         }}
       >
-        {text === '' ? <span className={css.facts}>{empty}</span> : <Seen text={text} kind="code" />}
+        {text === '' ? <Hint span>{empty}</Hint> : <Seen text={text} kind="code" />}
       </pre>
     </>
   );

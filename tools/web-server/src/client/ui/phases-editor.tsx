@@ -1,10 +1,10 @@
 import { parseTemplate, TEMPLATE_NAMES, type TemplateName } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Box, Button, Checkbox, Flex, Group, NativeSelect, Text, Textarea, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { emptyPhase, type PhaseForm } from '../lib/phases.ts';
 import { MODE_OPTIONS } from '../lib/stage-options.ts';
-import css from './phases-editor.module.css';
+import { FactList, Hint, Indented } from './primitives.tsx';
 
 interface PhasesEditorProps {
   phases: readonly PhaseForm[];
@@ -27,13 +27,13 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
   };
   const remove = (index: number) => change(phases.filter((_, at) => at !== index));
   return (
-    <fieldset className={css.phases}>
+    <Flex component="fieldset" direction="column" gap="md">
       <legend>Phases</legend>
-      <p className={css.about}>{about}</p>
+      <Hint w="100%">{about}</Hint>
       {phases.map((phase, index) => (
-        <fieldset key={phase.key} className={css.phase}>
+        <Indented component="fieldset" key={phase.key}>
           <legend className="visually-hidden">Phase {index + 1}</legend>
-          <fieldset className={css.part} disabled={index < started}>
+          <Flex component="fieldset" direction="column" gap="sm" disabled={index < started}>
             <PhaseHead
               phases={phases}
               phase={phase}
@@ -65,18 +65,18 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
                 onChange={(event) => changeOne(index, { isFresh: event.currentTarget.checked })}
               />
             )}
-          </fieldset>
-          <fieldset className={css.part} disabled={index < started - 1}>
+          </Flex>
+          <Flex component="fieldset" direction="column" gap="sm" disabled={index < started - 1}>
             <GateFields phase={phase} index={index} isLast={index === phases.length - 1} change={changeOne} />
-          </fieldset>
-        </fieldset>
+          </Flex>
+        </Indented>
       ))}
       {error !== undefined && (
-        <p className={css.error} role="alert">
+        <Text size="row" data-tone="fail" role="alert">
           {error}
-        </p>
+        </Text>
       )}
-      <div className={css.foot}>
+      <Group gap="8px 12px">
         <Button
           variant="default"
           size="compact-sm"
@@ -85,9 +85,9 @@ export function PhasesEditor({ phases, change, error, started = 0, about }: Phas
         >
           Add phase
         </Button>
-      </div>
+      </Group>
       {phases.length > 0 && <TemplateNames />}
-    </fieldset>
+    </Flex>
   );
 }
 
@@ -110,9 +110,10 @@ interface PhaseHeadProps {
 /** The name and mode of a phase, and its place. */
 function PhaseHead({ phases, phase, index, started, change, move, remove }: PhaseHeadProps) {
   return (
-    <div className={css.head}>
+    <Group align="flex-end">
       <TextInput
-        className={css.grow}
+        flex={1}
+        miw={160}
         label={`Name of phase ${index + 1}`}
         placeholder={index === 0 ? 'Design' : 'Build'}
         value={phase.name}
@@ -140,7 +141,7 @@ function PhaseHead({ phases, phase, index, started, change, move, remove }: Phas
         />
         <PhaseButton label={`Remove phase ${index + 1}`} off={false} act={() => remove(index)} Icon={IconTrash} />
       </ActionIcon.Group>
-    </div>
+    </Group>
   );
 }
 
@@ -180,7 +181,7 @@ function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
         { value: 'check', label: 'A command decides' },
       ];
   return (
-    <div className={css.gate}>
+    <Group align="flex-end">
       <NativeSelect
         label="When it is finished"
         aria-label={`When phase ${index + 1} is finished`}
@@ -194,7 +195,9 @@ function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
       {phase.gate === 'check' && (
         <>
           <TextInput
-            className={css.command}
+            flex="1 1 200px"
+            miw={160}
+            ff="monospace"
             label="Command"
             aria-label={`Check of phase ${index + 1}`}
             placeholder="npm test"
@@ -204,7 +207,7 @@ function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
             onChange={(event) => change(index, { command: event.currentTarget.value })}
           />
           <TextInput
-            className={css.number}
+            w={80}
             label="Minutes"
             aria-label={`Time limit of the check of phase ${index + 1}, in minutes`}
             inputMode="decimal"
@@ -212,18 +215,15 @@ function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
             onChange={(event) => change(index, { minutes: event.currentTarget.value })}
           />
           <TextInput
-            className={css.number}
+            w={80}
             label="Attempts"
             aria-label={`Attempts of phase ${index + 1}`}
             inputMode="numeric"
             value={phase.attempts}
             onChange={(event) => change(index, { attempts: event.currentTarget.value })}
           />
-          <p className={css.about}>
-            Runs in the worktree. A failure goes back to Claude; after the last attempt you decide.
-          </p>
+          <Hint w="100%">Runs in the worktree. A failure goes back to Claude; after the last attempt you decide.</Hint>
           <TemplateField
-            className={css.message}
             label="Message after a failure"
             name={`Message after a failure of phase ${index + 1}`}
             placeholder="Empty: Callboard says how it ended, with the end of the output"
@@ -232,7 +232,7 @@ function GateFields({ phase, index, isLast, change }: GateFieldsProps) {
           />
         </>
       )}
-    </div>
+    </Group>
   );
 }
 
@@ -241,20 +241,19 @@ interface TemplateFieldProps {
   /** Its accessible name. */
   name: string;
   placeholder?: string;
-  className?: string | undefined;
   value: string;
   change: (text: string) => void;
 }
 
 /** A text with names in double braces. What is wrong with them is said once the field is left. */
-function TemplateField({ label, name, placeholder, className, value, change }: TemplateFieldProps) {
+function TemplateField({ label, name, placeholder, value, change }: TemplateFieldProps) {
   const [isLeft, setLeft] = useState(false);
   const parsed = parseTemplate(value);
   return (
     <Textarea
       label={label}
       placeholder={placeholder}
-      className={className}
+      w="100%"
       value={value}
       aria-label={name}
       autosize
@@ -277,9 +276,9 @@ const MEANINGS: Readonly<Record<TemplateName, string>> = {
 
 /** The names for prompts, and what each stands for. */
 const TemplateNames = () => (
-  <details className={css.names}>
+  <Box component="details" fz="row" c="dimmed">
     <summary>Names for prompts</summary>
-    <dl>
+    <FactList>
       {TEMPLATE_NAMES.map((name) => (
         <div key={name}>
           <dt>
@@ -294,6 +293,6 @@ const TemplateNames = () => (
         </dt>
         <dd>The braces themselves</dd>
       </div>
-    </dl>
-  </details>
+    </FactList>
+  </Box>
 );

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import css from './plain-page.module.css';
+import { Hint } from './primitives.tsx';
 
 interface PlainPageProps {
   title: string;
@@ -12,8 +13,12 @@ interface PlainPageProps {
 export function PlainPage({ title, about, children }: PlainPageProps) {
   return (
     <div className={css.page}>
-      <h1 className={css.head}>{title}</h1>
-      {about !== undefined && <p className={css.about}>{about}</p>}
+      <h1>{title}</h1>
+      {about !== undefined && (
+        <Hint maw={680} m="4px 0 16px">
+          {about}
+        </Hint>
+      )}
       {children}
     </div>
   );

@@ -1,4 +1,5 @@
 import type { PullRequest } from '@callboard/contract';
+import { Text } from '@mantine/core';
 import {
   IconGitMerge,
   IconGitPullRequest,
@@ -49,9 +50,9 @@ export function PullRequestLine({ pullRequest, isLink = false }: PullRequestLine
       {stale !== null && (
         <>
           <span className={css.comma}>, </span>
-          <span className={css.stale} title={stale}>
+          <Text span inherit c="dimmed" title={stale}>
             <TimeSince at={checkedAt} /> ago
-          </span>
+          </Text>
         </>
       )}
     </span>

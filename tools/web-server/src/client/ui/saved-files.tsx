@@ -1,8 +1,8 @@
 import type { BuildFolders, SavedFile } from '@callboard/contract';
-import { Checkbox } from '@mantine/core';
+import { Checkbox, Flex } from '@mantine/core';
 import { formatSize } from '../lib/format.ts';
 import { sizeOf } from '../lib/removal-text.ts';
-import css from './saved-files.module.css';
+import { Hint, Panel } from './primitives.tsx';
 
 interface SavedFilesProps {
   files: readonly SavedFile[];
@@ -14,15 +14,17 @@ interface SavedFilesProps {
 /** Files with their sizes. */
 export function SavedFiles({ files, more, label }: SavedFilesProps) {
   return (
-    <ul className={css.files} aria-label={label}>
+    <Panel component="ul" gap={0} mah={180} mt="xs" fz="row" aria-label={label}>
       {files.map(({ path, bytes }) => (
-        <li key={path}>
+        <Flex key={path} component="li" gap="md" justify="space-between" align="center">
           <code>{path}</code>
-          <span className={css.size}>{formatSize(bytes)}</span>
-        </li>
+          <Hint span className="figures">
+            {formatSize(bytes)}
+          </Hint>
+        </Flex>
       ))}
-      {more > 0 && <li className={css.size}>and {more} more</li>}
-    </ul>
+      {more > 0 && <span>and {more} more</span>}
+    </Panel>
   );
 }
 

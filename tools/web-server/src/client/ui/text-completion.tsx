@@ -1,5 +1,6 @@
 import { type ChangeEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Completion, completionAt, type Suggestion, type Suggestions, withMention } from '../lib/completion.ts';
+import { Hint } from './primitives.tsx';
 import { isComposing } from './shortcuts.tsx';
 import css from './text-completion.module.css';
 
@@ -145,16 +146,20 @@ export function CompletionList({ completions: list, label, note }: CompletionLis
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => list.choose(suggestion)}
             >
-              <code>
+              <code className="truncate">
                 {suggestion.shown}
                 {suggestion.hint !== '' && <i> {suggestion.hint}</i>}
               </code>
-              <span>{suggestion.does}</span>
+              <span className="truncate">{suggestion.does}</span>
             </div>
           ))}
         </div>
       )}
-      {note !== null && <p role="status">{note}</p>}
+      {note !== null && (
+        <Hint size="xs" p="4px 8px" role="status">
+          {note}
+        </Hint>
+      )}
     </div>
   );
 }

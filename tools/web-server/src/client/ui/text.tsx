@@ -3,10 +3,8 @@ import { IconEyeOff } from '@tabler/icons-react';
 import { Fragment, type MouseEvent, useMemo } from 'react';
 import { exactTime, shortDuration } from '../lib/format.ts';
 import { useNow } from '../lib/hooks.ts';
-import markedTextStyles from './marked-text.module.css';
-import middleCutStyles from './middle-cut.module.css';
-import css from './seen.module.css';
-import textWithPathStyles from './text-with-path.module.css';
+import noteStyles from './notes.module.css';
+import css from './text.module.css';
 
 /** A text with each hidden character shown as its code. */
 export function Seen({ text, kind }: { text: string; kind: TextKind }) {
@@ -33,7 +31,7 @@ export function HiddenNote({ texts }: HiddenNoteProps) {
   const warning = hiddenWarning(texts);
   if (warning === null) return null;
   return (
-    <div className={css.note} role="note" aria-label="Hidden characters">
+    <div className={noteStyles.note} data-kind="failure" role="note" aria-label="Hidden characters">
       <IconEyeOff size={16} aria-hidden />
       <span>{warning}</span>
     </div>
@@ -57,14 +55,14 @@ export function TextWithPath({ text, path = '', isLine = false }: PathInProps) {
   const parts = (
     <>
       {text.slice(0, at)}
-      <span className={textWithPathStyles.path} data-path>
-        <span className={textWithPathStyles.folders}>{path.slice(0, name)}</span>
-        <span className={textWithPathStyles.name}>{path.slice(name)}</span>
+      <span className={css.cut} data-path>
+        <span className={css.start}>{path.slice(0, name)}</span>
+        <span className={css.end}>{path.slice(name)}</span>
       </span>
       {text.slice(at + path.length)}
     </>
   );
-  return isLine ? <span className={textWithPathStyles.line}>{parts}</span> : parts;
+  return isLine ? <span className={css.line}>{parts}</span> : parts;
 }
 
 const JUST_NOW_MS = 5_000;
@@ -93,9 +91,9 @@ export function MiddleCut({ text }: { text: string }) {
   const at = middleOf(text);
   if (at === 0) return <span title={text}>{text}</span>;
   return (
-    <span className={middleCutStyles.cut} title={text}>
-      <span className={middleCutStyles.start}>{text.slice(0, at)}</span>
-      <span className={middleCutStyles.end}>{text.slice(at)}</span>
+    <span className={css.cut} title={text}>
+      <span className={css.start}>{text.slice(0, at)}</span>
+      <span className={css.end}>{text.slice(at)}</span>
     </span>
   );
 }
@@ -123,7 +121,7 @@ export function MarkedText({ text, marks }: MarkedTextProps) {
       {marks.map(([from, to], at) => (
         <Fragment key={from}>
           {text.slice(marks[at - 1]?.[1] ?? 0, from)}
-          <mark className={markedTextStyles.mark}>{text.slice(from, to)}</mark>
+          <mark className={css.mark}>{text.slice(from, to)}</mark>
         </Fragment>
       ))}
       {text.slice(marks.at(-1)?.[1] ?? 0)}

@@ -1,10 +1,10 @@
 import { type InputChange, type ToolInput, visibleText } from '@callboard/contract';
+import { Box, Text } from '@mantine/core';
 import { z } from 'zod';
 import { field, filePath, relativePath } from '../lib/tool-text.ts';
-import changedInputStyles from './changed-input.module.css';
 import css from './code.module.css';
 import { CodeBlock, Diff, languageOf } from './code.tsx';
-import lineCountsStyles from './line-counts.module.css';
+import { FactList } from './primitives.tsx';
 import { Seen } from './text.tsx';
 
 interface ToolInputProps {
@@ -66,9 +66,9 @@ function FileCaption({ input, folder }: Omit<ToolInputProps, 'toolName'>) {
   const path = filePath(input);
   if (path === '') return null;
   return (
-    <div className={css.caption} title={visibleText(path, 'command')}>
+    <Text size="xs" ff="monospace" c="dimmed" mb="xs" title={visibleText(path, 'command')}>
       <Seen text={relativePath(path, folder)} kind="command" />
-    </div>
+    </Text>
   );
 }
 
@@ -96,9 +96,9 @@ function RecordTree({ record }: { record: object }) {
   const rows = Object.entries(record);
   if (rows.length === 0) return <span>(nothing)</span>;
   return (
-    <dl className={css.tree}>
+    <FactList>
       {rows.map(([name, value]) => (
-        <div key={name} style={{ display: 'contents' }}>
+        <div key={name}>
           <dt>
             <Seen text={name.replaceAll('_', ' ')} kind="code" />
           </dt>
@@ -107,7 +107,7 @@ function RecordTree({ record }: { record: object }) {
           </dd>
         </div>
       ))}
-    </dl>
+    </FactList>
   );
 }
 
@@ -133,19 +133,17 @@ interface ChangedInputProps extends InputChange {
 /** Says that a hook changed a call, and shows what Claude wrote. */
 export function ChangedInput({ toolName, hook, from, folder }: ChangedInputProps) {
   return (
-    <div className={changedInputStyles.changed} role="note" aria-label="Changed by a hook">
-      <p className={changedInputStyles.words}>
-        A hook changed this call{hook !== null && <HookName hook={hook} />}. Claude wrote:
-      </p>
+    <Box my="sm" role="note" aria-label="Changed by a hook">
+      <Text mb="xs">A hook changed this call{hook !== null && <HookName hook={hook} />}. Claude wrote:</Text>
       <ToolInputView toolName={toolName} input={from} folder={folder} />
-    </div>
+    </Box>
   );
 }
 
 const HookName = ({ hook }: { hook: string }) => (
   <>
     {': '}
-    <code className={changedInputStyles.hook}>{visibleText(hook, 'command')}</code>
+    <code>{visibleText(hook, 'command')}</code>
   </>
 );
 
@@ -154,9 +152,9 @@ export function LineCounts({ added, removed }: { added: number; removed: number 
   if (added === 0 && removed === 0) return <span>no lines changed</span>;
   return (
     <span className="figures">
-      {added > 0 && <span className={lineCountsStyles.added}>+{added}</span>}
+      {added > 0 && <span data-tone="done">+{added}</span>}
       {added > 0 && removed > 0 && ' '}
-      {removed > 0 && <span className={lineCountsStyles.removed}>−{removed}</span>}
+      {removed > 0 && <span data-tone="fail">−{removed}</span>}
     </span>
   );
 }

@@ -5,14 +5,15 @@ import {
   type RuleOffer,
   RuleScope,
 } from '@callboard/contract';
-import { Anchor, NativeSelect } from '@mantine/core';
+import { Anchor, Flex, Group, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { z } from 'zod';
 import { rulesDialog } from '../../data/dialogs.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
-import css from '../../ui/content.module.css';
+import { Hint, Indented, Tag } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { DryRunLines, matchText, RULE_ENDS, ruleEnd } from '../rules/rule-offer.tsx';
+import css from './asked-input.module.css';
 import { DecisionButton, type Press } from './decision-slot.tsx';
 import { useDraft } from './request-drafts.ts';
 import { type Approval, delayedFor, useFolder, useProject, type Verdict } from './use-request.ts';
@@ -58,9 +59,11 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
     });
   };
   return (
-    <div className={css.panel}>
-      <fieldset className={css.offers} disabled={off}>
-        <legend className={css.panelTitle}>Allow from now on, without asking:</legend>
+    <Indented>
+      <Flex component="fieldset" direction="column" gap="xs" disabled={off}>
+        <Hint component="legend" mb="xs">
+          Allow from now on, without asking:
+        </Hint>
         {offers.map((one, index) => (
           <Offer
             key={one.rules.join()}
@@ -71,10 +74,10 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
             choose={() => setChosen(index)}
           />
         ))}
-      </fieldset>
-      {habit !== null && offer === offers[0] && <p className={css.hint}>{matchText(habit.rules)}</p>}
+      </Flex>
+      {habit !== null && offer === offers[0] && <Hint>{matchText(habit.rules)}</Hint>}
       {offer.kind === 'allow' && <DryRunLines rules={offer.rules} scope={place} />}
-      <div className={css.panelRow}>
+      <Group align="flex-end">
         <NativeSelect
           label="For"
           data={SCOPES}
@@ -92,11 +95,9 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
         <DecisionButton variant="default" disabled={off || !canAnswer} act={allow}>
           Always allow
         </DecisionButton>
-      </div>
-      {reason.trim() !== '' && (
-        <p className={css.hint}>The reason is not sent along: Claude reads it only with Deny.</p>
-      )}
-      <p className={css.hint}>
+      </Group>
+      {reason.trim() !== '' && <Hint>The reason is not sent along: Claude reads it only with Deny.</Hint>}
+      <Hint>
         Applies from the next call on: other requests that are open already still need an answer. Saved in Callboard,
         not in your repository. Remove it any time under{' '}
         {project === undefined ? (
@@ -107,8 +108,8 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
           </Anchor>
         )}
         .
-      </p>
-    </div>
+      </Hint>
+    </Indented>
   );
 }
 
@@ -134,12 +135,14 @@ function Offer({ offer, folder, isOnly, checked, choose }: OfferProps) {
   const isOwn = offer.kind === 'directory' && offer.rules.every((rule) => rule === folder);
   const content = (
     <span>
-      {offer.kind === 'directory' && <span className={css.hint}>Work in {isOwn ? 'the stage’s own ' : ''}folder </span>}
-      {offer.times !== undefined && <span className={css.hint}>Allowed {offer.times} times: </span>}
+      {offer.kind === 'directory' && <Hint span>Work in {isOwn ? 'the stage’s own ' : ''}folder </Hint>}
+      {offer.times !== undefined && <Hint span>Allowed {offer.times} times: </Hint>}
       {offer.rules.map((rule) => (
-        <code key={rule} className={css.rule}>
-          <Seen text={rule} kind="command" />
-        </code>
+        <Tag key={rule}>
+          <code>
+            <Seen text={rule} kind="command" />
+          </code>
+        </Tag>
       ))}
     </span>
   );
@@ -222,7 +225,7 @@ export function AllowEdits({ offer, approve, off, allowWith }: AllowEditsProps) 
   const allow = (press: Press) =>
     approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: offer.updates, ...delayedFor(press) });
   return (
-    <div className={css.panel}>
+    <Indented>
       <p>
         Claude then edits and creates files in the stage’s folder without asking, and runs <code>mkdir</code>,{' '}
         <code>touch</code>, <code>mv</code>, <code>cp</code> and <code>rm</code> there. Other commands still ask.
@@ -231,18 +234,20 @@ export function AllowEdits({ offer, approve, off, allowWith }: AllowEditsProps) 
         <p>
           The same holds in{' '}
           {offer.folders.map((folder) => (
-            <code key={folder} className={css.rule}>
-              <Seen text={folder} kind="command" />
-            </code>
+            <Tag key={folder}>
+              <code>
+                <Seen text={folder} kind="command" />
+              </code>
+            </Tag>
           ))}
         </p>
       )}
-      <div className={css.panelRow}>
+      <Group align="flex-end">
         <DecisionButton variant="default" disabled={off || !canAnswer} act={allow}>
           Allow edits in this stage
         </DecisionButton>
-      </div>
-      <p className={css.hint}>To end it, choose another mode beside the message box.</p>
-    </div>
+      </Group>
+      <Hint>To end it, choose another mode beside the message box.</Hint>
+    </Indented>
   );
 }

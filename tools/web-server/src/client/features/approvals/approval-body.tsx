@@ -6,7 +6,7 @@ import {
   type TranscriptEntry,
   visibleText,
 } from '@callboard/contract';
-import { Button, type ButtonProps } from '@mantine/core';
+import { Button, type ButtonProps, Flex, Group, Stack, Text } from '@mantine/core';
 import {
   type Icon,
   IconAlertTriangle,
@@ -28,9 +28,9 @@ import { useState } from 'react';
 import { client } from '../../lib/api-client.ts';
 import { asSentence } from '../../lib/format.ts';
 import { toolText } from '../../lib/tool-text.ts';
-import content from '../../ui/content.module.css';
 import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint, IconLine, Indented } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { ChangedInput } from '../../ui/tool-input.tsx';
@@ -41,7 +41,6 @@ import { useDecision, useKeysWork } from './decision-slot.tsx';
 import { changedInput, editableText, editProblem } from './edited-input.ts';
 import css from './request.module.css';
 import { useDraft } from './request-drafts.ts';
-import stakesLineStyles from './risks-line.module.css';
 import { type FormProps, useFolder } from './use-request.ts';
 import { isRefusedInput, RequestMeta, VerdictActions } from './verdict-actions.tsx';
 
@@ -92,7 +91,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
         )}
         <RisksLine stakes={request.stakes} />
         <Why request={request} folder={folder} />
-        <div className={content.disclosures}>
+        <Group gap="4px 8px" ml={-8}>
           <Disclosure
             isOpen={edited !== null}
             disabled={sent}
@@ -114,7 +113,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
           <Disclosure isOpen={open === 'steps'} onClick={() => toggle('steps')}>
             Recent activity
           </Disclosure>
-        </div>
+        </Group>
         {open === 'edits' && edits !== null && <AllowEdits offer={edits} {...granting} />}
         {open === 'always' && <AlwaysAllow request={request} offers={offers} habit={habit} {...granting} />}
         {open === 'steps' && <LastSteps request={request} />}
@@ -153,15 +152,13 @@ export function Why({ request, folder }: { request: PendingRequest; folder: stri
   return (
     <>
       {description !== null && description !== '' && !isSaid && (
-        <p className={css.why}>
+        <Hint>
           Claude: <Seen text={description} kind="prose" />
-        </p>
+        </Hint>
       )}
-      {blockedPath !== null && (
-        <p className={css.why}>{visibleText(blockedPathText(blockedPath, folder), 'command')}</p>
-      )}
+      {blockedPath !== null && <Hint>{visibleText(blockedPathText(blockedPath, folder), 'command')}</Hint>}
       {leavesSandbox !== null && <LeavesSandbox reason={leavesSandbox.reason} />}
-      {leavesSandbox === null && why !== null && <p className={css.why}>{visibleText(why, 'prose')}</p>}
+      {leavesSandbox === null && why !== null && <Hint>{visibleText(why, 'prose')}</Hint>}
     </>
   );
 }
@@ -183,8 +180,7 @@ function Disclosure({ isOpen, hint, ...props }: DisclosureProps) {
       aria-expanded={isOpen}
       aria-keyshortcuts={hint?.isOff === false ? hint.key.toLowerCase() : undefined}
       rightSection={hint === undefined ? null : <KeyHint isOff={hint.isOff}>{hint.key}</KeyHint>}
-      leftSection={<IconChevronRight className={content.chevron} size={14} aria-hidden />}
-      classNames={{ section: content.chevronSection }}
+      leftSection={<IconChevronRight size={14} aria-hidden />}
       {...props}
     />
   );
@@ -215,16 +211,16 @@ function RiskIcon({ code, size = 16 }: { code: RiskCode; size?: number }) {
 export function RisksLine({ stakes }: { stakes: readonly Risk[] }) {
   if (stakes.length === 0) return null;
   return (
-    <ul className={stakesLineStyles.stakes} aria-label="At stake">
+    <Flex component="ul" wrap="wrap" gap="4px 16px" align="flex-start" aria-label="At stake">
       {stakes.map(({ code, text }) => (
-        <li key={`${code} ${text}`}>
+        <IconLine component="li" key={`${code} ${text}`}>
           <RiskIcon code={code} />
           <span>
             <Seen text={text} kind="command" />
           </span>
-        </li>
+        </IconLine>
       ))}
-    </ul>
+    </Flex>
   );
 }
 
@@ -252,7 +248,7 @@ function LastSteps({ request }: { request: PendingRequest }) {
   });
   if (error !== null)
     return <ErrorNote lead="The recent activity could not be read." error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <p className={content.hint}>Reading …</p>;
+  if (data === undefined) return <Hint>Reading …</Hint>;
   const steps = data.entries
     .filter((entry) => entry.kind !== 'tool-use' || entry.toolUseId !== toolUseId)
     .flatMap((entry) => {
@@ -260,18 +256,20 @@ function LastSteps({ request }: { request: PendingRequest }) {
       return text === null ? [] : [{ index: entry.index, ...text }];
     })
     .slice(-SHOWN);
-  if (steps.length === 0) return <p className={content.hint}>Nothing came before it.</p>;
+  if (steps.length === 0) return <Hint>Nothing came before it.</Hint>;
   return (
-    <ol className={content.steps}>
+    <Indented component="ol" gap="xs">
       {steps.map(({ index, who, text, isCode }) => (
-        <li key={index}>
-          <span className={content.hint}>{who}</span>
-          <span className={isCode ? content.stepCode : content.stepText}>
+        <Flex component="li" key={index} gap="sm">
+          <Hint span w={72} flex="none" truncate>
+            {who}
+          </Hint>
+          <Text span className="pre-wrap" lineClamp={4} {...(isCode && { ff: 'monospace', size: 'row' })}>
             <Seen text={text} kind={isCode ? 'command' : 'prose'} />
-          </span>
-        </li>
+          </Text>
+        </Flex>
       ))}
-    </ol>
+    </Indented>
   );
 }
 
@@ -311,21 +309,21 @@ const isSaid = (reason: string) => reason.trim().includes(' ');
 /** Warns what it means to run a command outside the sandbox. */
 function LeavesSandbox({ reason }: { reason: string | null }) {
   return (
-    <div className={content.leaves} role="note">
+    <IconLine mt="sm" role="note">
       <IconShieldOff size={16} aria-hidden />
-      <div className={content.leavesWords}>
+      <Stack gap="xs">
         <p>
           <strong>It will run outside the sandbox.</strong> It can then change your files, use the network without
           asking, and approve its own requests. From then on, Callboard notices a forged answer in this session and
           stops the session, but cannot prevent it.
         </p>
         {reason !== null && isSaid(reason) && (
-          <p className={content.hint}>
+          <Hint>
             <Seen text={asSentence(reason)} kind="prose" />
-          </p>
+          </Hint>
         )}
-        <p className={content.hint}>Allowed this once only: no rule can allow it.</p>
-      </div>
-    </div>
+        <Hint>Allowed this once only: no rule can allow it.</Hint>
+      </Stack>
+    </IconLine>
   );
 }

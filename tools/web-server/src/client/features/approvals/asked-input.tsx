@@ -7,7 +7,7 @@ import {
   type ToolInput,
   visibleText,
 } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Flex } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react';
@@ -15,10 +15,10 @@ import { count, hostText, isPathCut } from '../../lib/format.ts';
 import { field, filePath, relativePath } from '../../lib/tool-text.ts';
 import codeCss from '../../ui/code.module.css';
 import { Diff, lineDiff } from '../../ui/code.tsx';
-import css from '../../ui/content.module.css';
-import content from '../../ui/content.module.css';
+import { Hint, IconLine } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { LineCounts, ToolInputView } from '../../ui/tool-input.tsx';
+import css from './asked-input.module.css';
 import { useFreeHeight } from './decision-slot.tsx';
 import { isCommand } from './edited-input.ts';
 import requestStyles from './request.module.css';
@@ -57,7 +57,7 @@ function FileChange({ request, folder }: AskedInputProps) {
   const path = relativePath(filePath(input), folder);
   return (
     <>
-      <div className={codeCss.caption} title={visibleText(filePath(input), 'command')}>
+      <Hint component="div" size="xs" ff="monospace" mb="xs" title={visibleText(filePath(input), 'command')}>
         {isPathCut(path) && (
           <div>
             <Seen text={path} kind="command" />
@@ -68,7 +68,7 @@ function FileChange({ request, folder }: AskedInputProps) {
         ) : (
           <LineCounts added={added} removed={removed} />
         )}
-      </div>
+      </Hint>
       <Diff before={before} after={after} />
     </>
   );
@@ -345,10 +345,10 @@ export function AskedHost({ request }: { request: PendingRequest }) {
     <>
       <pre className={codeCss.block}>{hostText(request)}</pre>
       {place !== null && (
-        <p className={content.warning}>
+        <IconLine>
           <IconAlertTriangle size={16} aria-hidden />
-          {PLACE_TEXTS[place]}
-        </p>
+          <p>{PLACE_TEXTS[place]}</p>
+        </IconLine>
       )}
       <AskedBy commands={request.commands} />
     </>
@@ -366,9 +366,7 @@ export function NetworkBody({ request, approve }: FormProps) {
         <RequestMeta request={request} />
         <AskedHost request={request} />
         {hostRule(host) === null && (
-          <p className={requestStyles.why}>
-            Allow lasts until the process of this session ends. This host is never kept as a rule.
-          </p>
+          <Hint>Allow lasts until the process of this session ends. This host is never kept as a rule.</Hint>
         )}
         {hostRule(host) !== null && <HowLong chosen={duration} choose={setDuration} disabled={sent} />}
       </div>
@@ -386,20 +384,22 @@ export function NetworkBody({ request, approve }: FormProps) {
 /** Claude Code does not say which command asks. If only one was running, it is that one. */
 function AskedBy({ commands }: Pick<PendingRequest, 'commands'>) {
   const [only, ...others] = commands;
-  if (only === undefined) return <p className={requestStyles.why}>Asked by a command of this session.</p>;
+  if (only === undefined) return <Hint>Asked by a command of this session.</Hint>;
   return (
-    <section className={content.askedBy}>
-      <h3 className={content.panelTitle}>{others.length === 0 ? 'Asked by' : 'Asked by one of these'}</h3>
+    <Flex component="section" direction="column" gap="xs">
+      <Hint component="h3" mb="xs">
+        {others.length === 0 ? 'Asked by' : 'Asked by one of these'}
+      </Hint>
       {commands.map(({ id, isBackground, text }) =>
         isBackground ? (
-          <p key={id} className={content.hint}>
+          <Hint key={id}>
             In the background: <Seen text={text} kind="prose" />
-          </p>
+          </Hint>
         ) : (
           <AskedCommand key={id} text={text} />
         ),
       )}
-    </section>
+    </Flex>
   );
 }
 
@@ -418,16 +418,18 @@ interface HowLongProps {
 function HowLong({ chosen, choose, disabled }: HowLongProps) {
   const name = useId();
   return (
-    <fieldset className={content.offers} disabled={disabled}>
-      <legend className={content.panelTitle}>Allow for</legend>
+    <Flex component="fieldset" direction="column" gap="xs" disabled={disabled}>
+      <Hint component="legend" mb="xs">
+        Allow for
+      </Hint>
       {DURATIONS.map(({ value, label, about }) => (
-        <label key={value} className={content.offer}>
+        <label key={value} className={css.offer}>
           <input type="radio" name={name} checked={value === chosen} onChange={() => choose(value)} />
           <span>
-            {label} <span className={content.hint}>{about}</span>
+            {label} <Hint span>{about}</Hint>
           </span>
         </label>
       ))}
-    </fieldset>
+    </Flex>
   );
 }

@@ -1,4 +1,5 @@
 import { type PendingRequest, type StageId, type StageView, visibleText } from '@callboard/contract';
+import { Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../data/stage-commands.ts';
@@ -7,6 +8,7 @@ import { requestKey } from '../../lib/format.ts';
 import { denialAtAGlance } from '../../lib/stage-status.ts';
 import { useCanAnswer, useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { StableButton } from '../../ui/stable-button.tsx';
 import {
   DecisionButton,
@@ -40,7 +42,7 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
-  if (request?.held !== undefined) return <span className={css.answering}>{request.held.by} is answering</span>;
+  if (request?.held !== undefined) return <Hint span>{request.held.by} is answering</Hint>;
   if (request === undefined && stage !== undefined) return <CardDenial stage={stage} describedBy={describedBy} />;
   if (request === undefined || pending.length > 1 || !requestKinds[request.kind].isDecidableOnCard(request))
     return null;
@@ -79,9 +81,9 @@ function CardRetry({ denied, title, describedBy }: CardRetryProps) {
   const { rules, whyNot } = data.retry;
   if (whyNot !== null)
     return (
-      <span className={css.cardHint} title={visibleText(whyNot, 'prose')}>
+      <Hint span size="xs" className={css.cardHint} title={visibleText(whyNot, 'prose')}>
         cannot be allowed here
-      </span>
+      </Hint>
     );
   return (
     <span title={retryDoes(rules)}>
@@ -132,10 +134,10 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
     <>
       {approve.isError && <ErrorNote error={approve.error} />}
       <StillSending isPending={approve.isPending} />
-      <div className={css.cardActions}>
+      <Group gap="xs" wrap="nowrap">
         {button('deny', 'Deny', 'd')}
         {button('allow', 'Allow', 'a')}
-      </div>
+      </Group>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { hiddenWarning, type PendingRequest } from '@callboard/contract';
-import { Textarea } from '@mantine/core';
+import { Group, Stack, Text, Textarea } from '@mantine/core';
 import clsx from 'clsx';
 import { useEffect, useEffectEvent, useId, useRef } from 'react';
 import { count } from '../../lib/format.ts';
@@ -28,7 +28,7 @@ export default function InputEditor({ request, edited, disabled, takesFocus, ref
   if (kind === 'texts') {
     const texts = editedTexts(request, edited);
     return (
-      <div className={css.texts}>
+      <Stack gap="md">
         {texts.map((text, place) => (
           <CodeEditor
             // biome-ignore lint/suspicious/noArrayIndexKey: texts have no identity but their place
@@ -46,11 +46,11 @@ export default function InputEditor({ request, edited, disabled, takesFocus, ref
           />
         ))}
         {refusal !== null && (
-          <p className={css.problem} role="alert">
+          <Text size="row" mt="xs" data-tone="fail" role="alert">
             {refusal}
-          </p>
+          </Text>
         )}
-      </div>
+      </Stack>
     );
   }
   const command = kind === 'command';
@@ -115,10 +115,10 @@ function CodeEditor({ label, text, language, disabled, takesFocus, problem = nul
   const isPlain = hiddenWarning([[text, kind]]) !== null;
   return (
     <div>
-      <div className={css.head}>
+      <Group justify="space-between" mb="xs" c="dimmed" fz="xs">
         <label htmlFor={id}>{label}</label>
         <span>{count(text.replace(/\n$/, '').split('\n').length, 'line')}</span>
-      </div>
+      </Group>
       <div className={clsx(codeCss.block, css.editor)} data-plain={isPlain || undefined}>
         <pre aria-hidden>
           {isPlain ? `${text}\n` : <Highlighted text={`${text}\n`} language={language} kind={kind} />}
@@ -137,9 +137,9 @@ function CodeEditor({ label, text, language, disabled, takesFocus, problem = nul
         />
       </div>
       {problem !== null && (
-        <p className={css.problem} id={`${id}problem`}>
+        <Text size="row" mt="xs" data-tone="fail" id={`${id}problem`}>
           {problem}
-        </p>
+        </Text>
       )}
       <HiddenNote texts={[[text, kind]]} />
     </div>

@@ -1,11 +1,12 @@
 import { type PendingRequest, PermissionMode, visibleText } from '@callboard/contract';
-import { ActionIcon, Button, NativeSelect, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Flex, Group, NativeSelect, Textarea } from '@mantine/core';
 import { IconMessagePlus, IconX } from '@tabler/icons-react';
 import { type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { count } from '../../lib/format.ts';
 import { modeLabel } from '../../lib/stage-options.ts';
 import { field } from '../../lib/tool-text.ts';
 import { Markdown } from '../../ui/markdown.tsx';
+import { Hint, Panel } from '../../ui/primitives.tsx';
 import planStyles from './plan.module.css';
 import css from './request.module.css';
 import { type BegunComment, type PlanComment, type RequestDraft, useDraft } from './request-drafts.ts';
@@ -42,7 +43,7 @@ export function PlanBody({ request, approve }: FormProps) {
       <div className={css.scroll}>
         <RequestMeta request={request} />
         {plan.trim() === '' ? (
-          <p className={css.why}>No plan text.</p>
+          <Hint>No plan text.</Hint>
         ) : (
           <PlanDocument plan={plan} comments={comments} begun={begun} disabled={sent} change={change} />
         )}
@@ -248,11 +249,22 @@ interface ChipsProps {
 function Chips({ comments, disabled, remove }: ChipsProps) {
   if (comments.length === 0) return null;
   return (
-    <ul className={planStyles.chips} aria-label="Comments">
+    <Flex component="ul" direction="column" gap="xs" mt="xs" mr={36} mb="sm" aria-label="Comments">
       {comments.map(({ id, quote, text }) => (
-        <li key={id} className={planStyles.chip}>
+        <Flex
+          key={id}
+          component="li"
+          className={planStyles.chip}
+          gap="sm"
+          justify="space-between"
+          align="flex-start"
+          bg="var(--accent-soft)"
+          p="4px 4px 4px 12px"
+        >
           <div>
-            <q className={planStyles.quote}>{quote}</q>
+            <Hint component="q" truncate display="block">
+              {quote}
+            </Hint>
             <p>{text}</p>
           </div>
           <ActionIcon
@@ -265,9 +277,9 @@ function Chips({ comments, disabled, remove }: ChipsProps) {
           >
             <IconX size={14} aria-hidden />
           </ActionIcon>
-        </li>
+        </Flex>
       ))}
-    </ul>
+    </Flex>
   );
 }
 
@@ -290,8 +302,10 @@ function Composer({ quote, text, isAsked, disabled, write, add, cancel }: Compos
   useEffect(() => focus(), []);
   const isEmpty = text.trim() === '';
   return (
-    <div className={planStyles.composer}>
-      <q className={planStyles.quote}>{quote}</q>
+    <Panel mt="xs" mr={36} mb="md">
+      <Hint component="q" truncate display="block">
+        {quote}
+      </Hint>
       <Textarea
         ref={field}
         aria-label="Comment"
@@ -311,14 +325,14 @@ function Composer({ quote, text, isAsked, disabled, write, add, cancel }: Compos
           } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isEmpty) add();
         }}
       />
-      <div className={planStyles.composerButtons}>
+      <Group justify="flex-end">
         <Button variant="subtle" color="gray" size="compact-sm" disabled={disabled} onClick={cancel}>
           Cancel
         </Button>
         <Button variant="default" size="compact-sm" disabled={isEmpty || disabled} onClick={add}>
           Add comment
         </Button>
-      </div>
-    </div>
+      </Group>
+    </Panel>
   );
 }

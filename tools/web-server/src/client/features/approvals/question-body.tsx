@@ -8,12 +8,12 @@ import {
   type Question,
   questionsOf,
 } from '@callboard/contract';
-import { Anchor, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
-import clsx from 'clsx';
+import { Anchor, Badge, Box, Checkbox, Flex, NativeSelect, Text, Textarea, TextInput } from '@mantine/core';
 import { useId, useRef, useState } from 'react';
 import { field } from '../../lib/tool-text.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Columns, Hint } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { DecisionButton, type Press, useDecision, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
@@ -92,19 +92,19 @@ export function QuestionBody({ request, answer }: FormProps) {
       </div>
       <div className={css.actions}>
         {answer.isError && (
-          <div className={css.problem}>
+          <Box flex="1 0 100%">
             <ErrorNote error={answer.error} />
-          </div>
+          </Box>
         )}
         <StillSending isPending={answer.isPending} />
         {!sent && note}
         {open !== null && (
-          <p className={css.caption}>
+          <Hint flex="1 0 100%">
             {open.text}{' '}
             <Anchor component="button" type="button" inherit onClick={() => focusQuestion(list.current, open.next)}>
               Next: <Seen text={questionName(questions[open.next] ?? { question: '' })} kind="prose" />
             </Anchor>
-          </p>
+          </Hint>
         )}
         <ReasonField request={request} placeholder="Tell Claude why (optional)" disabled={sent} />
         <div className={css.buttons}>
@@ -161,15 +161,15 @@ function QuestionField({ question, draft, disabled, digits, change }: QuestionFi
   const options = question.options ?? [];
   return (
     <div className={css.question}>
-      <fieldset disabled={disabled}>
-        <legend className={css.legend}>
+      <Flex component="fieldset" direction="column" gap="sm" disabled={disabled}>
+        <Text component="legend" fw={600} mb="sm">
           {question.header !== undefined && question.header !== '' && (
-            <span className={css.chip}>
+            <Badge variant="default" size="sm" tt="none" fw={500} mr="sm">
               <Seen text={question.header} kind="prose" />
-            </span>
+            </Badge>
           )}
           <Seen text={question.question} kind="prose" />
-        </legend>
+        </Text>
         {options.length > 0 ? (
           <>
             <Options question={question} draft={draft} digits={digits} change={change} />
@@ -193,7 +193,7 @@ function QuestionField({ question, draft, disabled, digits, change }: QuestionFi
             onChange={(event) => change(typeOther(question, draft, event.currentTarget.value))}
           />
         )}
-      </fieldset>
+      </Flex>
     </div>
   );
 }
@@ -207,7 +207,7 @@ function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, '
   const shown = checked ?? draft.chosen[0] ?? options[0]?.label;
   const preview = options.find((option) => option.label === shown)?.preview;
   return (
-    <div className={clsx(hasPreviews && css.withPreviews)}>
+    <Columns min={280}>
       <div className={css.options}>
         {options.map((option, place) => (
           <Option
@@ -224,14 +224,14 @@ function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, '
         ))}
       </div>
       {hasPreviews && (
-        <figure className={css.preview}>
-          <figcaption>
+        <Box component="figure" m={0} miw={0}>
+          <Hint component="figcaption" mb="xs">
             <Seen text={shown ?? ''} kind="prose" />
-          </figcaption>
-          {preview === undefined ? <p className={css.why}>No preview.</p> : <CodeBlock text={preview} />}
-        </figure>
+          </Hint>
+          {preview === undefined ? <Hint>No preview.</Hint> : <CodeBlock text={preview} />}
+        </Box>
       )}
-    </div>
+    </Columns>
   );
 }
 
@@ -263,13 +263,13 @@ function Option({ label, description, name, type, checked, change, check, digit,
         onChange={(event) => change(event.currentTarget.checked)}
       />
       <span>
-        <span className={css.label} id={`${id}label`}>
+        <Text span fw={500} display="block" id={`${id}label`}>
           <Seen text={label} kind="prose" />
-        </span>
+        </Text>
         {description !== undefined && (
-          <span className={css.description} id={`${id}description`}>
+          <Hint span display="block" id={`${id}description`}>
             <Seen text={description} kind="prose" />
-          </span>
+          </Hint>
         )}
       </span>
       {digits !== 'none' && digit !== null && <KeyHint isOff={digits === 'off'}>{digit}</KeyHint>}

@@ -1,10 +1,12 @@
 import type { PendingRequest, Presentation } from '@callboard/contract';
-import { Modal } from '@mantine/core';
+import { Box, Button, Group, Modal, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
+import clsx from 'clsx';
 import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { requestKey } from '../../lib/format.ts';
 import { useKeyboardInset } from '../../ui/form-end.tsx';
 import { KindIcon, StageIdText } from '../../ui/marks.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { isTextField, useCoversPage, useRecentlyShown, useShortcuts, useTopLayer } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { RulesDialog } from '../rules/rules-dialog.tsx';
@@ -212,52 +214,54 @@ function CornerCard({ request, more, over }: CornerCardProps) {
   };
   return (
     <section className={css.card} data-over={over} aria-label="Request">
-      <div className={css.words} id={id}>
-        <div className={css.top}>
-          <span className={css.icon}>
+      <Box flex={1} miw={0} id={id}>
+        <Group wrap="nowrap" align="baseline">
+          <span data-tone="needs">
             <KindIcon kind={request.kind} toolName={request.toolName} size={14} />
           </span>
-          <span className={css.title} title={title}>
+          <Text span inherit fw={600} truncate title={title}>
             {title}
-          </span>
+          </Text>
           <span className={css.id}>
             <StageIdText id={request.stageId} />
           </span>
-          <span className={css.time}>
+          <span className={clsx(css.time, 'figures')} data-tone="needs">
             <TimeSince at={request.createdAt} />
           </span>
           {more > 0 && <span className={css.more}>{more} more</span>}
-        </div>
-        <div className={css.ask}>{askSummary(request, folder)}</div>
-      </div>
-      <div className={css.actions}>
-        <button
-          type="button"
-          className={css.look}
+        </Group>
+        <div className="truncate">{askSummary(request, folder)}</div>
+      </Box>
+      <Group gap={0} wrap="nowrap" flex="none">
+        <Button
+          variant="subtle"
+          size="compact-sm"
           aria-describedby={id}
           aria-keyshortcuts="c"
           // Keeps the focus in the text field, so that it can return there.
           onMouseDown={(event) => event.preventDefault()}
           onClick={open}
         >
-          <kbd aria-hidden>C</kbd>
+          <kbd aria-hidden className={css.to}>
+            C
+          </kbd>
           <span aria-hidden className={css.to}>
             {' '}
             to look
           </span>
           <span className={css.verb}>Look</span>
-        </button>
+        </Button>
         {over === 'page' && (
-          <button
-            type="button"
-            className={css.look}
+          <Button
+            variant="subtle"
+            size="compact-sm"
             aria-describedby={id}
             onClick={() => setLater.mutate({ requests: [request], later: { until: null } })}
           >
             Later
-          </button>
+          </Button>
         )}
-      </div>
+      </Group>
     </section>
   );
 }
@@ -314,7 +318,7 @@ function Named({ request, ...front }: FrontProps) {
   const key = requestKey(request);
   return (
     <Modal.Content aria-label={title} style={{ paddingBottom: useKeyboardInset() }} {...{ [FRONT]: '', [ROOM]: true }}>
-      <DecisionSlot key={key} about={key} layer="overlay" className={requestStyles.frontPlace}>
+      <DecisionSlot key={key} about={key} layer="overlay" className={requestStyles.place}>
         <Content {...front} request={request} />
       </DecisionSlot>
     </Modal.Content>
@@ -346,9 +350,9 @@ function Content({ request, position, all, isCovered }: FrontProps) {
 function TextHint() {
   const hasText = useFieldText(FRONT_SELECTOR);
   return (
-    <p className={requestStyles.held} role="status">
+    <Hint className={requestStyles.held} role="status">
       {hasText && 'Keys are off while a text on the page is not sent. Press a button.'}
-    </p>
+    </Hint>
   );
 }
 
@@ -408,7 +412,7 @@ function RequestPanel({ request, position, all, isCovered }: FrontProps) {
       <p className="visually-hidden" role="status">
         {title}
       </p>
-      <DecisionSlot key={key} about={key} className={requestStyles.frontPlace}>
+      <DecisionSlot key={key} about={key} className={requestStyles.place}>
         <DelayedAnswers />
         <RequestHead request={request} position={position} all={all} />
         <RequestForm request={request} label={title} />

@@ -1,11 +1,13 @@
 import { type PendingRequest, visibleText } from '@callboard/contract';
-import { Button, Menu } from '@mantine/core';
+import { Box, Button, Flex, Group, Menu } from '@mantine/core';
 import { IconChevronDown } from '@tabler/icons-react';
+import clsx from 'clsx';
 import type { FormEvent, ReactNode } from 'react';
 import { Link } from 'react-router';
 import { clockTime, exactTime, requestKey, shortDuration } from '../../lib/format.ts';
 import { useNow } from '../../lib/hooks.ts';
 import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { DecisionSlot, useKeysWork, useLaterKey } from './decision-slot.tsx';
@@ -42,7 +44,12 @@ export function RequestSection({ request, isDetail = false }: RequestSectionProp
   const { name } = useMe();
   if (isDelayedBy(request, name)) return <DelayedAnswerLine request={request} />;
   return (
-    <DecisionSlot key={key} about={key} isRoom={!isDetail} className={isDetail ? css.detailPlace : css.section}>
+    <DecisionSlot
+      key={key}
+      about={key}
+      isRoom={!isDetail}
+      className={isDetail ? clsx(css.place, css.detail) : css.section}
+    >
       <RequestHead request={request} hasCrumbs={isDetail} linksStage={false} />
       <RequestForm request={request} label={title} />
     </DecisionSlot>
@@ -75,15 +82,10 @@ function DelayedBar({ held, floats = false }: { held: readonly PendingRequest[];
       ))}
       {first !== undefined && (
         <div className={heldAnswersStyles.bar}>
-          <span className={heldAnswersStyles.words}>
+          <span className="truncate">
             {held.length === 1 ? <OneDelayed request={first} /> : delayedText(held.flatMap((one) => one.held ?? []))}
           </span>
-          <Button
-            className={heldAnswersStyles.undo}
-            variant="subtle"
-            loading={withdraw.isPending}
-            onClick={() => withdraw.mutate(held)}
-          >
+          <Button flex="none" variant="subtle" loading={withdraw.isPending} onClick={() => withdraw.mutate(held)}>
             Undo
           </Button>
         </div>
@@ -111,10 +113,10 @@ function Ending({ request }: { request: PendingRequest }) {
 function BeingAnswered({ request: { held } }: { request: PendingRequest }) {
   const { name } = useMe();
   return (
-    <p className={heldAnswersStyles.other} role="status">
+    <Hint className={heldAnswersStyles.other} role="status">
       {held !== undefined &&
         `${held.by === name ? 'You are' : `${held.by} is`} answering: ${delayedLabel(held)}, sent in 2 s unless taken back.`}
-    </p>
+    </Hint>
   );
 }
 
@@ -133,10 +135,10 @@ export function RequestForm({ request, label }: RequestFormProps) {
   const answer = useAnswer(request);
   const { Body } = requestKinds[request.kind];
   return (
-    <form className={css.form} aria-label={label} onSubmit={stay}>
+    <Flex component="form" direction="column" flex={1} mih={0} aria-label={label} onSubmit={stay}>
       <BeingAnswered request={request} />
       <Body request={request} approve={approve} answer={answer} parts={formDeps} />
-    </form>
+    </Flex>
   );
 }
 
@@ -158,12 +160,16 @@ export function RequestHead({ request, hasCrumbs = true, linksStage = true, posi
   const text = requestText(request, useFolder(stageId));
   const aside = (
     <div className={requestHeadStyles.aside}>
-      {position !== undefined && position !== '' && <span className={requestHeadStyles.position}>{position}</span>}
+      {position !== undefined && position !== '' && (
+        <Hint span className={requestHeadStyles.position}>
+          {position}
+        </Hint>
+      )}
       <LaterButton request={request} {...(all && { all })} />
     </div>
   );
   return (
-    <header className={requestHeadStyles.head}>
+    <Flex component="header" direction="column" gap="xs" flex="none" p="8px 8px 12px 16px">
       {hasCrumbs && (
         <div className={requestHeadStyles.top} data-long={typeof position === 'string' && position.includes('inbox')}>
           <Crumbs request={request} linksStage={linksStage} />
@@ -171,16 +177,16 @@ export function RequestHead({ request, hasCrumbs = true, linksStage = true, posi
         </div>
       )}
       <div className={requestHeadStyles.ask} data-has-aside={!hasCrumbs}>
-        <h2 className={requestHeadStyles.title}>
-          <span className={requestHeadStyles.icon}>
+        <Flex component="h2" gap="sm" miw={0} fz="lg" lh="24px">
+          <Box component="span" pt={3} data-tone="needs">
             <KindIcon kind={kind} toolName={toolName} size={18} />
-          </span>
+          </Box>
           {text}
-        </h2>
+        </Flex>
         <Asked request={request} />
         {!hasCrumbs && aside}
       </div>
-    </header>
+    </Flex>
   );
 }
 
@@ -191,24 +197,28 @@ function Crumbs({ request: { stageId }, linksStage }: { request: PendingRequest;
   return (
     <div className={requestHeadStyles.crumbs}>
       {project !== undefined && (
-        <span className={requestHeadStyles.project}>
+        <Flex component="span" className="truncate" gap={6} align="center" flex="none" maw="40%">
           <ProjectMark name={project} />
           {project}
-        </span>
+        </Flex>
       )}
       {linksStage ? (
-        <Link className={requestHeadStyles.stage} to={`/stages/${stageId}`} title={title}>
+        <Link className={clsx(requestHeadStyles.stage, 'truncate')} to={`/stages/${stageId}`} title={title}>
           {title}
         </Link>
       ) : (
-        <span className={requestHeadStyles.stage} title={title}>
+        <span className={clsx(requestHeadStyles.stage, 'truncate')} title={title}>
           {title}
         </span>
       )}
       <span className={requestHeadStyles.id}>
         <StageIdText id={stageId} />
       </span>
-      {phase !== undefined && <span className={requestHeadStyles.phase}>{phase}</span>}
+      {phase !== undefined && (
+        <Box component="span" className="truncate" visibleFrom="sm">
+          {phase}
+        </Box>
+      )}
     </div>
   );
 }
@@ -216,12 +226,12 @@ function Crumbs({ request: { stageId }, linksStage }: { request: PendingRequest;
 /** When it was asked, by which agent, and when it expires. */
 function Asked({ request: { createdAt, agent, parentAgent, expiresAt } }: { request: PendingRequest }) {
   return (
-    <p className={requestHeadStyles.asked}>
+    <Hint className={requestHeadStyles.asked}>
       asked <TimeSince at={createdAt} ago />
       {agent !== null && ` by agent “${visibleText(agent, 'prose')}”`}
       {parentAgent !== null && `, started by agent “${visibleText(parentAgent, 'prose')}”`}
       {expiresAt !== null && <Expiry at={expiresAt} />}
-    </p>
+    </Hint>
   );
 }
 
@@ -250,7 +260,7 @@ function LaterButton({ request, all = [request] }: LaterButtonProps) {
   const keysWork = useKeysWork();
   useLaterKey(toggle);
   return (
-    <div className={requestHeadStyles.later}>
+    <Group gap={0} wrap="nowrap">
       {isLater && <LaterText until={later.until} />}
       <Button
         variant="subtle"
@@ -280,7 +290,7 @@ function LaterButton({ request, all = [request] }: LaterButtonProps) {
           )}
         </Menu.Dropdown>
       </Menu>
-    </div>
+    </Group>
   );
 }
 
@@ -296,9 +306,9 @@ function LaterTimes({ choose }: { choose: (until: Date | null) => void }) {
 
 function LaterText({ until }: { until: string | null }) {
   return (
-    <span className={requestHeadStyles.position}>
+    <Hint span className={requestHeadStyles.position}>
       {until === null ? 'Set aside' : `Set aside until ${clockTime(until)}`}
-    </span>
+    </Hint>
   );
 }
 

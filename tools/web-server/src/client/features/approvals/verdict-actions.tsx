@@ -1,9 +1,10 @@
 import { askedTexts, type PendingRequest } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Textarea } from '@mantine/core';
+import { Box, Textarea } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { HiddenNote } from '../../ui/text.tsx';
 import { DecisionButton, type Press, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
@@ -57,13 +58,17 @@ export function VerdictActions(props: VerdictActionsProps) {
   return (
     <div className={css.actions}>
       {approve.isError && !isReportedAbove && (
-        <div className={css.problem}>
+        <Box flex="1 0 100%">
           <ErrorNote error={approve.error} />
-        </div>
+        </Box>
       )}
       <StillSending isPending={approve.isPending} />
       {!sent && note}
-      {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
+      {props.caption !== undefined && (
+        <Hint component="div" flex="1 0 100%">
+          {props.caption}
+        </Hint>
+      )}
       {props.reasonLabel !== null && <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />}
       <div className={css.buttons}>
         {props.beside}

@@ -1,5 +1,5 @@
 import { type BoardView, isClaudeAway, NO_LIMITS, NOTHING_STORED, type Pause, type Project } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Box, Button, Group, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { z } from 'zod';
@@ -17,10 +17,8 @@ import { useNow } from '../../lib/hooks.ts';
 import { withCheck } from '../../lib/isolation-text.ts';
 import { limitLine } from '../../lib/limit-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import css from '../../ui/git-settings-review.module.css';
 import { CommandText, CopyCommandOf, CopyLine, FailureNote, Note } from '../../ui/notes.tsx';
 import { SandboxSupportNote } from '../../ui/sandbox-support-note.tsx';
-import boardCss from './board.module.css';
 
 /** Below the board's bar: what is wrong on this machine, and what about the projects needs a decision. */
 export function BoardNotices() {
@@ -46,14 +44,14 @@ function ClaudeNotice() {
   // An empty board has a list of what this machine lacks.
   if (claude === undefined || isEmpty || !isClaudeAway(claude)) return null;
   return (
-    <div className={boardCss.warning}>
+    <Box px="lg" pb="sm">
       <FailureNote>
-        <div className={css.claude}>
+        <Group gap="8px 16px">
           <span>{claude.why}</span>
           {claude.command !== null && <CopyLine text={claude.command} />}
-        </div>
+        </Group>
       </FailureNote>
-    </div>
+    </Box>
   );
 }
 
@@ -187,13 +185,13 @@ function SandboxMissing({ support }: Parameters<typeof SandboxSupportNote>[0]) {
     setHidden(cause);
   };
   return (
-    <div className={boardCss.warning}>
+    <Box px="lg" pb="sm">
       <SandboxSupportNote support={support}>
         <Button variant="default" size="compact-md" onClick={hide}>
           Hide
         </Button>
       </SandboxSupportNote>
-    </div>
+    </Box>
   );
 }
 
@@ -268,16 +266,16 @@ interface NoticeProps {
 /** A notice with its buttons. */
 function Notice({ text, as: Kind = Note, children }: NoticeProps) {
   return (
-    <div className={boardCss.warning}>
+    <Box px="lg" pb="sm">
       <Kind>
-        <div className={css.notice}>
-          <span>
+        <Group gap="4px 12px">
+          <Text span inherit flex="1 1 280px" miw={0}>
             <CommandText text={text} />
-          </span>
+          </Text>
           {children}
-        </div>
+        </Group>
       </Kind>
-    </div>
+    </Box>
   );
 }
 

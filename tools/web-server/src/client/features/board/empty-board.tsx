@@ -1,5 +1,5 @@
 import type { ClaudeState } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Box, Button, Flex } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -8,6 +8,7 @@ import { boardQuery } from '../../data/queries.ts';
 import { supportText, withCheck } from '../../lib/isolation-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CommandText, CopyCommandOf, CopyLine } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import css from './empty-board.module.css';
 
 /** Three ways to begin, shown above an empty board. */
@@ -38,7 +39,7 @@ export function EmptyBoard() {
       </ProxyEntry>
       <ProxyEntry title="Check this machine">
         <ThisMachine />
-        <p>All checks, in a terminal:</p>
+        <Hint>All checks, in a terminal:</Hint>
         <CopyLine text="npx callboard doctor" />
       </ProxyEntry>
     </div>
@@ -47,9 +48,9 @@ export function EmptyBoard() {
 
 function ProxyEntry({ title, text, children }: { title: string; text?: string; children: ReactNode }) {
   return (
-    <section className={css.door}>
+    <section>
       <h2>{title}</h2>
-      {text !== undefined && <p>{text}</p>}
+      {text !== undefined && <Hint>{text}</Hint>}
       {children}
     </section>
   );
@@ -62,7 +63,7 @@ export function ThisMachine() {
   const { claude, sandbox, paused, warnings } = view;
   const support = supportText(sandbox);
   return (
-    <ul className={css.checks}>
+    <Flex component="ul" direction="column" gap="xs" w="100%">
       <ClaudeCheck claude={claude} />
       <Check
         verdict={sandbox.state === 'works' ? 'well' : sandbox.state === 'fails' ? 'missing' : 'open'}
@@ -80,7 +81,7 @@ export function ThisMachine() {
           </div>
         </Check>
       ))}
-    </ul>
+    </Flex>
   );
 }
 
@@ -109,13 +110,13 @@ const SPOKEN = { well: 'Well: ', missing: 'Missing: ', open: '' };
 function Check({ verdict, text, children }: { verdict: keyof typeof ICONS; text: ReactNode; children?: ReactNode }) {
   const Icon = ICONS[verdict];
   return (
-    <li data-verdict={verdict}>
-      <Icon size={16} aria-hidden />
-      <div>
+    <Flex component="li" gap="sm" fz="row">
+      <Icon size={16} aria-hidden data-tone={verdict === 'missing' ? 'fail' : undefined} />
+      <Box flex={1} miw={0}>
         <span className="visually-hidden">{SPOKEN[verdict]}</span>
         {text}
         {children}
-      </div>
-    </li>
+      </Box>
+    </Flex>
   );
 }

@@ -1,4 +1,5 @@
 import type { BoardView, StageView } from '@callboard/contract';
+import { Anchor, Group, Text } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
@@ -9,6 +10,7 @@ import { cost } from '../../lib/format.ts';
 import { limitWaitText } from '../../lib/limit-text.ts';
 import { PHASE_FINISHED, phaseNow, reasonText, type StateLabel, stateLabel } from '../../lib/stage-status.ts';
 import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { FullPage, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { useLetterKeys } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { useDocumentKeys } from './board-keys.ts';
@@ -37,13 +39,16 @@ export default function SessionsTable() {
     setParams({ sort: next.by, ...(next.descending ? { order: 'down' } : {}) }, { replace: true });
   const total = rows.reduce((sum, { session }) => sum + usageOf(session).costUsd, 0);
   return (
-    <div className={css.page}>
-      <h1 className={css.head}>Sessions</h1>
+    <FullPage>
+      <Toolbar>
+        <h1>Sessions</h1>
+      </Toolbar>
       {rows.length === 0 ? (
-        <p className={css.none}>No sessions yet. A stage has one once it is started.</p>
+        <Text c="dimmed" px="lg">
+          No sessions yet. A stage has one once it is started.
+        </Text>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
-        <section className={css.scroll} aria-label="All sessions" tabIndex={0}>
+        <Scroll aria-label="All sessions">
           <table className={css.table}>
             <thead>
               <tr>
@@ -65,9 +70,9 @@ export default function SessionsTable() {
               </tr>
             </tfoot>
           </table>
-        </section>
+        </Scroll>
       )}
-    </div>
+    </FullPage>
   );
 }
 
@@ -101,22 +106,26 @@ function Row({ stage }: { stage: SessionStage }) {
   return (
     <tr data-needs={state.tone === 'needs'}>
       <th scope="row">
-        <div className={css.stage}>
+        <Group gap={6} wrap="nowrap">
           <ProjectMark name={card?.project ?? ''} />
-          <Link to={`/stages/${stage.id}`} data-session title={`${stage.title}\n${card?.project ?? ''} · ${stage.id}`}>
+          <Anchor
+            component={Link}
+            c="var(--text)"
+            fw={500}
+            truncate
+            to={`/stages/${stage.id}`}
+            data-session
+            title={`${stage.title}\n${card?.project ?? ''} · ${stage.id}`}
+          >
             {stage.title}
-          </Link>
+          </Anchor>
           <PriorityMark priority={stage.priority} />
-          <span className={css.id}>
-            <StageIdText id={stage.id} />
-          </span>
-        </div>
+          <StageIdText id={stage.id} />
+        </Group>
       </th>
       <td className={css.does}>
         <div className={css.doing}>
-          <span className={css.state} data-tone={state.tone}>
-            {state.text}
-          </span>
+          <span data-tone={state.tone}>{state.text}</span>
           {card !== undefined && <Detail card={card} state={state} />}
         </div>
       </td>
@@ -134,8 +143,8 @@ function Row({ stage }: { stage: SessionStage }) {
 
 /** The reason for the state, or what the session does now; nothing that repeats the state. */
 function Detail({ card, state }: { card: CardData; state: StateLabel }) {
-  if (state.tone === 'fail') return <span className={css.reason}>{reasonText(card.stage)}</span>;
-  if (state.text === PHASE_FINISHED) return <span className={css.reason}>{phaseNow(card.stage)}</span>;
+  if (state.tone === 'fail') return <span className="truncate">{reasonText(card.stage)}</span>;
+  if (state.text === PHASE_FINISHED) return <span className="truncate">{phaseNow(card.stage)}</span>;
   if (limitWaitText(card.stage) === state.text) return null;
   if (card.text.text.toLowerCase() === state.text.toLowerCase()) return null;
   return <RowLine card={card} />;

@@ -7,7 +7,7 @@ import {
   scopeText,
   spentText,
 } from '@callboard/contract';
-import { Button, NumberInput } from '@mantine/core';
+import { Button, Flex, Group, NumberInput, Stack } from '@mantine/core';
 import { IconCoin } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -21,8 +21,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetMeter } from '../../ui/budget-meter.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
-import stageHeadStyles from '../../ui/stage-head.module.css';
-import css from './budgets-dialog.module.css';
+import { Banner, Hint } from '../../ui/primitives.tsx';
 
 /** How much stages may spend, and what they have spent. */
 export default function BudgetsDialog() {
@@ -36,15 +35,15 @@ export default function BudgetsDialog() {
       title={scope === null ? 'Budgets' : 'Budget'}
       size={560}
     >
-      <div className={css.budgets}>
+      <Stack gap="md" pb="md">
         {view !== undefined && scopes.map((one) => <BudgetForm key={scopeKey(one)} scope={one} view={view} />)}
-        <p className={css.hint}>
+        <Hint>
           At 80 % you are warned. At 100 % running turns are interrupted, nothing starts automatically, and messages
           wait; a stage then needs you. Tokens are counted with each model call; cost is updated about every ten seconds
           and is exact at the end of a turn, so a turn can go slightly over. Tokens read from the cache do not count.
           Days follow the server’s time zone.
-        </p>
-      </div>
+        </Hint>
+      </Stack>
     </Dialog>
   );
 }
@@ -78,10 +77,10 @@ function BudgetForm({ scope, view }: { scope: Budget['scope']; view: BoardView }
     put.mutate({ scope });
   };
   return (
-    <form className={css.budget} onSubmit={submit} aria-label={name} noValidate>
+    <Flex component="form" direction="column" gap="sm" onSubmit={submit} aria-label={name} noValidate>
       <h3>{name}</h3>
-      {budget === undefined ? <p className={css.hint}>No limit.</p> : <BudgetMeter budget={budget} />}
-      <div className={css.fields}>
+      {budget === undefined ? <Hint>No limit.</Hint> : <BudgetMeter budget={budget} />}
+      <Group align="flex-end" grow>
         <NumberInput label="Money" prefix="$" min={0} decimalScale={2} hideControls value={usd} onChange={setUsd} />
         <NumberInput
           label="Tokens"
@@ -100,9 +99,9 @@ function BudgetForm({ scope, view }: { scope: Budget['scope']; view: BoardView }
             Remove
           </Button>
         )}
-      </div>
+      </Group>
       {put.isError && <ErrorNote lead="The budget was not changed." error={put.error} />}
-    </form>
+    </Flex>
   );
 }
 
@@ -118,7 +117,7 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
   if (budget === null) return null;
   const isNew = stage.session === null;
   return (
-    <section className={stageHeadStyles.alarm} aria-labelledby="budget-spent">
+    <Banner icon={<IconCoin size={20} />} aria-labelledby="budget-spent">
       <IconCoin size={20} aria-hidden />
       <div>
         <h2 id="budget-spent">Budget spent: {spentText(budget)}</h2>
@@ -126,7 +125,7 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
           This is the budget {scopeText(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it
           is raised. If {isNew ? 'started' : 'continued'} once, the stage works until its next turn ends.
         </p>
-        <div className={stageHeadStyles.alarmActions}>
+        <Group>
           <Button disabled={!canCommand} onClick={() => budgetsDialog.open(budget.scope)}>
             Raise the budget
           </Button>
@@ -138,8 +137,8 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
           >
             {isNew ? 'Start once' : 'Continue once'}
           </Button>
-        </div>
+        </Group>
       </div>
-    </section>
+    </Banner>
   );
 }

@@ -1,5 +1,5 @@
 import { type BranchCommit, type FileDiff, type StageDiff, type StageView, visibleText } from '@callboard/contract';
-import { ActionIcon, Button, NativeSelect } from '@mantine/core';
+import { ActionIcon, Anchor, Box, Button, Group, NativeSelect, Text } from '@mantine/core';
 import {
   IconArrowsMaximize,
   IconArrowsMinimize,
@@ -13,6 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { branchesQuery } from '../../data/queries.ts';
 import { count } from '../../lib/format.ts';
 import { pathText } from '../../lib/tool-text.ts';
+import { Hint, RowButton, Strip } from '../../ui/primitives.tsx';
 import { HiddenNote, Seen, TimeSince } from '../../ui/text.tsx';
 import { useReviewUi } from './line-selection.ts';
 import css from './stage-changes.module.css';
@@ -50,18 +51,18 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
   const { files } = diff;
   const sum = (of: 'additions' | 'deletions') => files.reduce((total, file) => total + file[of], 0);
   return (
-    <div className={css.toolbar}>
-      <p className={css.summary}>
+    <Strip direction="row" wrap="wrap" align="center" justify="space-between" gap="4px 16px" py={6} pr="sm">
+      <Text size="row" miw={0}>
         {files.length === 0 ? 'No changes' : count(files.length, 'file')}{' '}
         <Counts file={{ additions: sum('additions'), deletions: sum('deletions') }} />{' '}
         {files.length > 0 && (
-          <span className={css.against}>
+          <Text span inherit c="dimmed">
             · {view.viewed} of {files.length} viewed ·{' '}
-          </span>
+          </Text>
         )}
         <RangeText stage={stage} diff={diff} range={view.range} />
-      </p>
-      <div className={css.tools}>
+      </Text>
+      <Group gap={2} ml="auto">
         <RangeChoice stage={stage} commits={view.commits} />
         {files.length > 1 && (
           <ActionIcon
@@ -109,8 +110,8 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
         >
           <IconRefresh size={16} />
         </ActionIcon>
-      </div>
-    </div>
+      </Group>
+    </Strip>
   );
 }
 
@@ -118,13 +119,18 @@ export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAl
 function RangeText({ stage, diff, range }: Pick<ChangesHeadProps, 'stage' | 'diff' | 'range'>) {
   if (range === '')
     return (
-      <span className={css.against}>
+      <Text span inherit c="dimmed">
         compared with <Base stage={stage} base={diff.base} />, including uncommitted changes
-      </span>
+      </Text>
     );
-  if (range !== 'turn') return <span className={css.against}>in commit {range.slice(0, 7)}</span>;
+  if (range !== 'turn')
+    return (
+      <Text span inherit c="dimmed">
+        in commit {range.slice(0, 7)}
+      </Text>
+    );
   return (
-    <span className={css.against}>
+    <Text span inherit c="dimmed">
       {diff.since === null ? (
         'since the stage began'
       ) : (
@@ -132,7 +138,7 @@ function RangeText({ stage, diff, range }: Pick<ChangesHeadProps, 'stage' | 'dif
           since the turn before ended, <TimeSince at={diff.since} ago />
         </>
       )}
-    </span>
+    </Text>
   );
 }
 
@@ -144,7 +150,7 @@ function RangeChoice({ stage, commits }: { stage: StageView; commits: readonly B
   return (
     <NativeSelect
       size="xs"
-      className={css.range}
+      maw={180}
       aria-label="Which changes"
       value={range}
       onChange={(event) => useReviewUi.getState().setRange(stage.id, event.currentTarget.value)}
@@ -194,18 +200,17 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
   const kind = kindLabel(file);
   const Heading = isCopy ? 'div' : 'h2';
   return (
-    <div className={css.head} data-viewed={isViewed}>
+    <div className={css.head}>
       <Heading>
-        <button
-          type="button"
-          className={css.fold}
+        <RowButton
+          px="xs"
           aria-expanded={isOpen}
           tabIndex={isCopy ? -1 : undefined}
           onClick={() => list.setOpen(file, !isOpen)}
         >
-          <IconChevronRight size={14} className={css.chevron} data-open={isOpen} aria-hidden />
+          <IconChevronRight size={14} color="var(--muted)" aria-hidden />
           <StatusLetter file={file} />
-          <span className={css.path} title={pathText(file.path)}>
+          <Text span ff="monospace" size="xs" truncate c={isViewed ? 'dimmed' : undefined} title={pathText(file.path)}>
             {file.oldPath !== null && (
               <>
                 <Seen text={file.oldPath} kind="command" />
@@ -213,35 +218,45 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
               </>
             )}
             <Seen text={file.path} kind="command" />
-          </span>
-          {kind !== null && <span className={css.kind}>{kind}</span>}
-        </button>
+          </Text>
+          {kind !== null && (
+            <Hint span size="xs" flex="none">
+              {kind}
+            </Hint>
+          )}
+        </RowButton>
       </Heading>
       <Counts file={file} />
       {isOpen && isDrawing(file) && (
-        <button
+        <Anchor
+          component="button"
           type="button"
-          className={css.whole}
+          size="xs"
+          inherit={false}
+          flex="none"
           tabIndex={isCopy ? -1 : undefined}
           aria-label={`Show ${pathText(file.path)} as ${list.isImage(file) ? 'text' : 'an image'}`}
           onClick={() => list.showText(file, list.isImage(file))}
         >
           {list.isImage(file) ? 'As text' : 'As image'}
-        </button>
+        </Anchor>
       )}
       {isOpen && hasContext(file) && !list.isImage(file) && (
-        <button
+        <Anchor
+          component="button"
           type="button"
-          className={css.whole}
+          size="xs"
+          inherit={false}
+          flex="none"
           tabIndex={isCopy ? -1 : undefined}
           aria-pressed={list.isWhole(file)}
           aria-label={`Whole file ${pathText(file.path)}`}
           onClick={() => list.showWhole(file, !list.isWhole(file))}
         >
           {list.isWhole(file) ? 'Changes only' : 'Whole file'}
-        </button>
+        </Anchor>
       )}
-      <label className={css.viewed}>
+      <label>
         <input
           type="checkbox"
           tabIndex={isCopy ? -1 : undefined}
@@ -249,7 +264,9 @@ export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
           checked={isViewed}
           onChange={(event) => list.setViewed(file, event.currentTarget.checked)}
         />
-        <span aria-hidden>Viewed</span>
+        <Box component="span" visibleFrom="sm" aria-hidden>
+          Viewed
+        </Box>
       </label>
     </div>
   );
@@ -260,29 +277,36 @@ const hasContext = ({ status, isBinary }: FileDiff) => !isBinary && (status === 
 
 /** A file that is folded for what it is. */
 export const FoldedFile = ({ file, show }: { file: FileDiff; show: () => void }) => (
-  <p className={css.remark}>
+  <Hint px="lg" py="sm">
     {file.isGenerated ? 'Made by a program' : `${(file.additions + file.deletions).toLocaleString()} changed lines`}:
     folded.{' '}
-    <button type="button" className={css.whole} aria-label={`Show ${pathText(file.path)}`} onClick={show}>
+    <Anchor component="button" type="button" aria-label={`Show ${pathText(file.path)}`} onClick={show}>
       Show
-    </button>
-  </p>
+    </Anchor>
+  </Hint>
 );
 
 /** A, M, D or R, as git says it, with the word for a screen reader. */
 export const StatusLetter = ({ file }: { file: FileDiff }) => (
-  <span className={css.letter} data-status={file.status} title={STATUS_TEXTS[file.status]}>
+  <Text
+    span
+    ff="monospace"
+    size="xs"
+    fw={600}
+    c={file.status === 'added' ? 'var(--done)' : file.status === 'deleted' ? 'var(--fail)' : 'dimmed'}
+    title={STATUS_TEXTS[file.status]}
+  >
     <span aria-hidden>{statusLetter(file)}</span>
     <span className="visually-hidden">{STATUS_TEXTS[file.status]}</span>
-  </span>
+  </Text>
 );
 
 /** How many lines were added and removed; what is none is left out. */
 export const Counts = ({ file: { additions, deletions } }: { file: Pick<FileDiff, 'additions' | 'deletions'> }) => (
-  <span className={css.counts}>
-    {additions > 0 && <span className={css.plus}>+{additions.toLocaleString()}</span>}
-    {deletions > 0 && <span className={css.minus}>−{deletions.toLocaleString()}</span>}
-  </span>
+  <Text span size="xs" flex="none" className="figures">
+    {additions > 0 && <span data-tone="done">+{additions.toLocaleString()}</span>}{' '}
+    {deletions > 0 && <span data-tone="fail">−{deletions.toLocaleString()}</span>}
+  </Text>
 );
 
 /** What has to be known of a file beside its lines: hidden characters, what is not shown, why there are no lines. */
@@ -298,8 +322,16 @@ export function FileAbout({ file, patch }: { file: FileDiff; patch: string | nul
           [patch ?? '', 'code'],
         ]}
       />
-      {unseen !== null && <p className={css.remark}>{unseen}</p>}
-      {empty !== null && <p className={css.remark}>{empty}</p>}
+      {unseen !== null && (
+        <Hint px="lg" py="sm">
+          {unseen}
+        </Hint>
+      )}
+      {empty !== null && (
+        <Hint px="lg" py="sm">
+          {empty}
+        </Hint>
+      )}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import type { DiffSide, FileContent, FileDiff, StageDiff, StageId } from '@callboard/contract';
-import { Button, Loader } from '@mantine/core';
+import { Box, Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { memo, type ReactNode, useState } from 'react';
@@ -12,6 +12,7 @@ import { pathText } from '../../lib/tool-text.ts';
 import { languageOf } from '../../ui/code.tsx';
 import { type Highlight, useHighlight } from '../../ui/highlighted.tsx';
 import { ErrorNote, FailureNote } from '../../ui/notes.tsx';
+import { Columns, Hint } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import {
   type ChangeRow,
@@ -29,7 +30,6 @@ import { CommentRow, type useWriting } from './comments.tsx';
 import contentChangeStyles from './content-change.module.css';
 import { useReviewUi } from './line-selection.ts';
 import css from './stage-changes.module.css';
-import changes from './stage-changes.module.css';
 import type { ChangesListState } from './use-changes-list.ts';
 
 /** Keys that scroll, or go to a line or a comment. Those that go from file to file start from the chosen one. */
@@ -120,7 +120,6 @@ function Row({ stageId, diff, row, list, writing, me }: RowProps) {
     case 'loading':
       return (
         <div
-          className={css.unread}
           style={{ height: Math.min(file.additions + file.deletions + 6, 400) * 20 }}
           role="status"
           aria-label={`Reading the changes of ${pathText(file.path)}`}
@@ -321,20 +320,20 @@ function ContentChange({ stageId, diff, file }: ContentChangeProps) {
     <>
       {error !== null && <ErrorNote lead="The content could not be read." error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && (
-        <p className={changes.remark}>
+        <Hint px="lg" py="sm">
           <Loader size="sm" color="gray" role="img" aria-label={`Reading ${name}`} />
-        </p>
+        </Hint>
       )}
       {data !== undefined && !hasImage && (
-        <p className={changes.remark}>
+        <Hint px="lg" py="sm">
           {file.isBinary ? 'A binary file: its content is not shown.' : 'This image cannot be shown.'}
-        </p>
+        </Hint>
       )}
       {data !== undefined && (
-        <div className={contentChangeStyles.sides}>
+        <Columns min={220} px="lg" py="md">
           {hasBefore && <Content name={name} title="Before" content={data.before} />}
           {hasAfter && <Content name={name} title={hasBefore ? 'After' : 'Added'} content={data.after} />}
-        </div>
+        </Columns>
       )}
     </>
   );
@@ -347,16 +346,21 @@ function Content({ name, title, content }: { name: string; title: string; conten
   if (content === null) return null;
   const { bytes, mediaType, dataBase64 } = content;
   return (
-    <figure className={contentChangeStyles.side}>
+    <Box component="figure" m={0} fz="row">
       <figcaption>
         {title}{' '}
-        <span className={contentChangeStyles.facts}>
+        <Hint span size="xs" className="figures">
           {size === null ? formatSize(bytes) : `${size}, ${formatSize(bytes)}`}
-        </span>
+        </Hint>
       </figcaption>
-      {isBroken && <p className={contentChangeStyles.facts}>The browser cannot draw this image.</p>}
+      {isBroken && (
+        <Hint size="xs" className="figures">
+          The browser cannot draw this image.
+        </Hint>
+      )}
       {!isBroken && mediaType !== null && dataBase64 !== null && (
         <img
+          className={contentChangeStyles.image}
           src={`data:${mediaType};base64,${dataBase64}`}
           alt={`${title}: ${name}`}
           onError={() => setBroken(true)}
@@ -366,7 +370,7 @@ function Content({ name, title, content }: { name: string; title: string; conten
           }}
         />
       )}
-    </figure>
+    </Box>
   );
 }
 

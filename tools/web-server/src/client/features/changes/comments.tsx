@@ -1,8 +1,9 @@
 import type { CommentId, ReviewComment, StageDiff, StageId, StageView } from '@callboard/contract';
 import type { CallOptions } from '@callboard/contract/client';
-import { ActionIcon, Button, Checkbox, Textarea } from '@mantine/core';
+import { ActionIcon, Box, Button, Checkbox, Flex, Group, Stack, Text, Textarea } from '@mantine/core';
 import {
   IconCheck,
+  IconChevronDown,
   IconChevronUp,
   IconHistory,
   IconMessage,
@@ -22,6 +23,7 @@ import { pathText } from '../../lib/tool-text.ts';
 import { untilDelivered } from '../../lib/until-delivered.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint, Output, RowButton, Strip, Tag } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { MiddleCut, Seen, TimeSince } from '../../ui/text.tsx';
 import { AskForReview, ReviewOutcome } from '../review/claude-review.tsx';
@@ -198,9 +200,9 @@ const ICONS = { draft: IconPencil, sent: IconSend, answered: IconCheck, outdated
 function CommentState({ comment }: { comment: ReviewComment }) {
   const Icon = ICONS[comment.state];
   return (
-    <span className={css.state} data-state={comment.state}>
+    <Flex component="span" gap="xs" align="center" fz="xs" c={comment.state === 'draft' ? 'var(--accent)' : 'dimmed'}>
       <Icon size={13} aria-hidden /> {stateLabel(comment)}
-    </span>
+    </Flex>
   );
 }
 
@@ -230,25 +232,31 @@ function CommentCard({
       data-state={comment.state}
       aria-label={`Comment of ${who} on ${linesText(comment)}: ${stateLabel(comment)}`}
     >
-      <header className={css.head}>
+      <Flex component="header" align="center" wrap="wrap" gap="0 8px" mih={24}>
         {isFinding && <IconSparkles size={14} aria-hidden />}
         <strong>{who}</strong>
-        {severity !== null && <span className={css.severity}>{SEVERITY[severity]}</span>}
-        <span className={css.lines}>{linesText(comment)}</span>
-        <span className={css.time}>
+        {severity !== null && <Tag>{SEVERITY[severity]}</Tag>}
+        <Hint span size="xs" className="figures">
+          {linesText(comment)}
+        </Hint>
+        <Hint span size="xs" className="figures">
           <TimeSince at={comment.sentAt ?? comment.createdAt} ago />
-        </span>
+        </Hint>
         <CommentState comment={comment} />
         {comment.isMine && <CommentActions stageId={stageId} comment={comment} edit={edit} />}
-      </header>
+      </Flex>
       {comment.hasMoved && (
-        <pre className={css.quote}>
+        <Output>
           <Seen text={comment.quote} kind="code" />
-        </pre>
+        </Output>
       )}
-      <p className={css.text}>
+      <Text
+        inherit
+        className="pre-wrap"
+        c={comment.state === 'draft' || comment.state === 'sent' ? undefined : 'dimmed'}
+      >
         <Seen text={text} kind="prose" />
-      </p>
+      </Text>
     </article>
   );
 }
@@ -260,7 +268,7 @@ function CommentActions({ stageId, comment, edit }: { stageId: StageId; comment:
   const verb = comment.isFinding ? 'Dismiss' : 'Remove';
   if (isAsked)
     return (
-      <span className={css.actions}>
+      <Flex component="span" align="center" wrap="wrap" gap="xs" ml="auto" fz="xs">
         <span>{verb} this comment?</span>
         <Button
           size="compact-xs"
@@ -275,10 +283,10 @@ function CommentActions({ stageId, comment, edit }: { stageId: StageId; comment:
         <Button size="compact-xs" variant="subtle" color="gray" onClick={() => ask(false)}>
           Keep
         </Button>
-      </span>
+      </Flex>
     );
   return (
-    <span className={css.actions}>
+    <Flex component="span" align="center" wrap="wrap" gap="xs" ml="auto" fz="xs">
       <ActionIcon variant="subtle" color="gray" size={24} aria-label="Edit the comment" title="Edit" onClick={edit}>
         <IconPencil size={14} aria-hidden />
       </ActionIcon>
@@ -292,7 +300,7 @@ function CommentActions({ stageId, comment, edit }: { stageId: StageId; comment:
       >
         <IconTrash size={14} aria-hidden />
       </ActionIcon>
-    </span>
+    </Flex>
   );
 }
 
@@ -333,50 +341,52 @@ function CommentComposer({ writing, parts }: ComposerProps) {
     }
   };
   return (
-    <section className={css.composer} ref={box} aria-label={`Comment on ${linesText(writing)}`}>
-      <Textarea
-        ref={field}
-        aria-label={`Comment on ${linesText(writing)}`}
-        placeholder={`What should change in ${linesText(writing)}`}
-        autosize
-        minRows={2}
-        maxRows={12}
-        value={text}
-        onChange={(event) => useReviewUi.getState().setText(parts.stageId, event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-      />
-      {parts.error !== null && <ErrorNote lead="Not stored yet." error={parts.error} />}
-      <div className={css.buttons}>
-        {isAsked ? (
-          <>
-            <span className={css.ask} role="alert">
-              {original === null ? 'Discard this comment?' : 'Discard what you changed?'}
-            </span>
-            <Button size="compact-sm" variant="default" onClick={leave}>
-              Discard
-            </Button>
-            <Button size="compact-sm" autoFocus onClick={() => useReviewUi.getState().ask(parts.stageId, false)}>
-              Keep writing
-            </Button>
-          </>
-        ) : (
-          <>
-            <Button size="compact-sm" variant="subtle" color="gray" onClick={leave}>
-              Cancel
-            </Button>
-            <Button
-              size="compact-sm"
-              variant="default"
-              disabled={text.trim() === '' || !canCommand}
-              loading={parts.isFinishing}
-              onClick={done}
-            >
-              {original === null ? 'Add comment' : 'Save'}
-              <KeyHint>Ctrl+Enter</KeyHint>
-            </Button>
-          </>
-        )}
-      </div>
+    <section ref={box} aria-label={`Comment on ${linesText(writing)}`}>
+      <Stack py="xs">
+        <Textarea
+          ref={field}
+          aria-label={`Comment on ${linesText(writing)}`}
+          placeholder={`What should change in ${linesText(writing)}`}
+          autosize
+          minRows={2}
+          maxRows={12}
+          value={text}
+          onChange={(event) => useReviewUi.getState().setText(parts.stageId, event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+        {parts.error !== null && <ErrorNote lead="Not stored yet." error={parts.error} />}
+        <Group justify="flex-end">
+          {isAsked ? (
+            <>
+              <Text span mr="auto" size="row" role="alert">
+                {original === null ? 'Discard this comment?' : 'Discard what you changed?'}
+              </Text>
+              <Button size="compact-sm" variant="default" onClick={leave}>
+                Discard
+              </Button>
+              <Button size="compact-sm" autoFocus onClick={() => useReviewUi.getState().ask(parts.stageId, false)}>
+                Keep writing
+              </Button>
+            </>
+          ) : (
+            <>
+              <Button size="compact-sm" variant="subtle" color="gray" onClick={leave}>
+                Cancel
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="default"
+                disabled={text.trim() === '' || !canCommand}
+                loading={parts.isFinishing}
+                onClick={done}
+              >
+                {original === null ? 'Add comment' : 'Save'}
+                <KeyHint>Ctrl+Enter</KeyHint>
+              </Button>
+            </>
+          )}
+        </Group>
+      </Stack>
     </section>
   );
 }
@@ -415,16 +425,21 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
       <ReviewOutcome stage={stage} />
       {isOpen && <CommentList comments={comments} me={me} goTo={goTo} left={left} choose={choose} />}
       {send.isError && <ErrorNote lead="Not sent." error={send.error} stageId={stage.id} />}
-      <div className={css.summary}>
+      <Group flex="none" justify="space-between" mih={40} px="md" py="xs">
         {comments.length > 0 && (
-          <button type="button" className={css.gathered} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            <IconMessage size={14} aria-hidden />
-            {count(comments.length, 'comment')}
-            {rest !== '' && <span className={css.rest}>{rest}</span>}
-            <IconChevronUp size={14} aria-hidden data-open={isOpen} />
-          </button>
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-md"
+            leftSection={<IconMessage size={14} />}
+            rightSection={isOpen ? <IconChevronDown size={14} /> : <IconChevronUp size={14} />}
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {count(comments.length, 'comment')} {rest}
+          </Button>
         )}
-        <span className={css.acts}>
+        <Flex component="span" align="center" wrap="wrap" justify="flex-end" ml="auto" gap="sm">
           {hasChanges && <AskForReview stage={stage} />}
           {open.length > 0 && (
             <Button
@@ -436,8 +451,8 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
               {sendText(chosen.length)}
             </Button>
           )}
-        </span>
-      </div>
+        </Flex>
+      </Group>
     </section>
   );
 }
@@ -449,28 +464,36 @@ interface CommentListProps extends Pick<ReviewBarProps, 'comments' | 'me' | 'goT
 }
 
 const CommentList = ({ comments, me, goTo, left, choose }: CommentListProps) => (
-  <ul className={css.list}>
+  <Strip component="ul" gap={0} p={0} mah="min(240px, 40vh)">
     {comments.map((comment) => (
-      <li key={comment.id} className={css.entry}>
+      <Flex key={comment.id} component="li" align="center" wrap="nowrap" gap={0}>
         {isToSend(comment) && (
           <Checkbox
-            className={css.choice}
+            pl="lg"
             aria-label={`Send the comment on ${linesText(comment)} of ${pathText(comment.path)}`}
             checked={!left.has(comment.id)}
             onChange={(event) => choose(comment.id, event.currentTarget.checked)}
           />
         )}
-        <button type="button" className={css.item} onClick={() => goTo(comment.id)}>
-          <span className={css.where}>
-            <MiddleCut text={pathText(comment.path)} />
-            <span className={css.lines}>{linesText(comment)}</span>
-            <CommentState comment={comment} />
-          </span>
-          <span className={css.excerpt}>
-            {authorText(comment, me)}: <Seen text={comment.text} kind="prose" />
-          </span>
-        </button>
-      </li>
+        <RowButton px="lg" onClick={() => goTo(comment.id)}>
+          <Box component="span" flex={1} miw={0}>
+            <Flex component="span" gap="sm" align="center">
+              <code>
+                <MiddleCut text={pathText(comment.path)} />
+              </code>
+              <Hint span size="xs" className="figures">
+                {linesText(comment)}
+              </Hint>
+              <Box component="span" ml="auto">
+                <CommentState comment={comment} />
+              </Box>
+            </Flex>
+            <Text span inherit c="dimmed" truncate display="block">
+              {authorText(comment, me)}: <Seen text={comment.text} kind="prose" />
+            </Text>
+          </Box>
+        </RowButton>
+      </Flex>
     ))}
-  </ul>
+  </Strip>
 );

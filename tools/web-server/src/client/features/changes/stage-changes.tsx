@@ -8,7 +8,7 @@ import {
   type StageView,
   visibleText,
 } from '@callboard/contract';
-import { Button, Loader } from '@mantine/core';
+import { Box, Button, Flex, Loader, Text } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { IconChevronRight, IconFolder } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -23,13 +23,12 @@ import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { authorText, linesText } from '../../lib/comment-text.ts';
 import { fileName, pathText } from '../../lib/tool-text.ts';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Output, RowButton } from '../../ui/primitives.tsx';
 import { isTextField, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { inOrderOf } from './change-rows.ts';
 import { ChangesHead, Counts, StatusLetter } from './changes-head.tsx';
 import { ChangesList } from './changes-list.tsx';
-import changesTreeStyles from './changes-tree.module.css';
-import commentsStyles from './comments.module.css';
 import { ReviewBar, useComments, useWriting } from './comments.tsx';
 import { useReviewUi } from './line-selection.ts';
 import css from './stage-changes.module.css';
@@ -64,8 +63,12 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   const saved = data !== undefined || error === null ? shown : null;
   const diff = useMemo(() => saved && { ...saved.diff, files: inTreeOrder(saved.diff.files) }, [saved]);
   return (
-    <section className={css.changes} aria-label="Changes">
-      {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
+    <Flex component="section" direction="column" flex={1} mih={0} miw={0} aria-label="Changes">
+      {stage.worktree === null && (
+        <Text p="lg" c="dimmed">
+          Nothing has changed: the stage was never started.
+        </Text>
+      )}
       {(stage.worktree === null || all.data !== undefined) && (
         <LinkedComment stageId={stage.id} paths={all.data?.files.map(({ path }) => path) ?? null} />
       )}
@@ -83,9 +86,9 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
         </Button>
       )}
       {diff === null && isFetching && (
-        <p className={css.empty}>
+        <Text p="lg" c="dimmed">
           <Loader size="sm" color="gray" role="img" aria-label="Reading the changes" />
-        </p>
+        </Text>
       )}
       {diff !== null && (
         <ChangesView
@@ -100,7 +103,7 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
           end={EndSlot && (!isPane || diff.files.length > 0) && <EndSlot stage={stage} diff={diff} />}
         />
       )}
-    </section>
+    </Flex>
   );
 }
 
@@ -237,7 +240,7 @@ function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, e
     if (!isSplit && width < WIDE_ENOUGH.split) makeRoomFor(WIDE_ENOUGH.split);
   };
   return (
-    <div className={css.frame} ref={ref}>
+    <Flex direction="column" flex={1} mih={0} miw={0} ref={ref}>
       <ChangesHead
         stage={stage}
         diff={diff}
@@ -273,7 +276,7 @@ function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, e
         hasChanges={diff.files.length > 0}
         goTo={list.goToComment}
       />
-    </div>
+    </Flex>
   );
 }
 
@@ -346,12 +349,12 @@ function ChangesTree({ files, current, isViewed, choose }: ChangesTreeProps) {
     setClosed(next);
   };
   return (
-    <nav className={changesTreeStyles.tree} aria-label="Files" ref={nav}>
+    <nav className={css.tree} aria-label="Files" ref={nav}>
       <ul>
         {rows.map((row) => {
           const file = row.file === null ? undefined : files[row.file];
           return (
-            <li key={row.key} data-depth={Math.min(row.depth, 8)}>
+            <Box component="li" key={row.key} pl={14 * Math.min(row.depth, 8)}>
               {file === undefined || row.file === null ? (
                 <FolderRow row={row} isOpen={!closed.has(row.key)} toggle={() => toggle(row.key)} />
               ) : (
@@ -363,7 +366,7 @@ function ChangesTree({ files, current, isViewed, choose }: ChangesTreeProps) {
                   choose={() => choose(row.file ?? 0)}
                 />
               )}
-            </li>
+            </Box>
           );
         })}
       </ul>
@@ -372,13 +375,13 @@ function ChangesTree({ files, current, isViewed, choose }: ChangesTreeProps) {
 }
 
 const FolderRow = ({ row, isOpen, toggle }: { row: TreeRow; isOpen: boolean; toggle: () => void }) => (
-  <button type="button" className={changesTreeStyles.row} aria-expanded={isOpen} onClick={toggle}>
-    <IconChevronRight size={12} className={changesTreeStyles.chevron} data-open={isOpen} aria-hidden />
+  <RowButton fz="xs" c="dimmed" aria-expanded={isOpen} onClick={toggle}>
+    <IconChevronRight size={12} aria-hidden />
     <IconFolder size={14} aria-hidden />
-    <span className={changesTreeStyles.name} title={visibleText(row.key, 'command')}>
+    <Text span inherit ff="monospace" truncate title={visibleText(row.key, 'command')}>
       <Seen text={row.name} kind="command" />
-    </span>
-  </button>
+    </Text>
+  </RowButton>
 );
 
 interface FileRowProps {
@@ -390,21 +393,20 @@ interface FileRowProps {
 }
 
 const FileRow = ({ file, name, isCurrent, isViewed: wasViewed, choose }: FileRowProps) => (
-  <button
-    type="button"
-    className={changesTreeStyles.row}
-    data-viewed={wasViewed}
+  <RowButton
+    fz="xs"
+    c={isCurrent ? undefined : 'dimmed'}
     aria-current={isCurrent || undefined}
     title={pathText(file.path)}
     onClick={choose}
   >
     <StatusLetter file={file} />
-    <span className={changesTreeStyles.name}>
+    <Text span inherit ff="monospace" truncate flex={1} td={wasViewed ? 'line-through' : undefined}>
       <Seen text={name} kind="command" />
-    </span>
+    </Text>
     {wasViewed && <span className="visually-hidden">, viewed</span>}
     <Counts file={file} />
-  </button>
+  </RowButton>
 );
 
 /** The comment that the address names (`?comment=...`); null if it names none. */
@@ -453,10 +455,10 @@ function Placeless({ comment }: { comment: ReviewComment }) {
   return (
     <Note>
       {authorText(comment, me)} on {linesText(comment)} of {pathText(comment.path)}, which is not among the changes now:
-      <pre className={commentsStyles.quote}>
+      <Output>
         <Seen text={comment.quote} kind="code" />
-      </pre>
-      <p className={commentsStyles.text}>
+      </Output>
+      <p className="pre-wrap">
         <Seen text={comment.text} kind="prose" />
       </p>
     </Note>

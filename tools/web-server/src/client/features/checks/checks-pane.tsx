@@ -8,7 +8,7 @@ import {
   type StageView,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Button } from '@mantine/core';
+import { Box, Button, Group, Stack, Text } from '@mantine/core';
 import {
   IconCircleCheck,
   IconCircleX,
@@ -28,6 +28,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
+import { Entry, Hint, RowButton } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import css from './checks.module.css';
 
@@ -40,7 +41,7 @@ export default function ChecksPane({ stage }: { stage: StageView }) {
     <section className={css.pane} aria-label="Checks">
       {phase !== undefined && check !== null && <CurrentCheck stage={stage} phase={phase.name} check={check} />}
       {error !== null && <ErrorNote lead="The checks could not be read." error={error} retry={() => void refetch()} />}
-      {runs?.length === 0 && <p className={css.empty}>{emptyText(stage, check)}</p>}
+      {runs?.length === 0 && <Hint>{emptyText(stage, check)}</Hint>}
       {runs !== undefined && runs.length > 0 && <Runs runs={runs} />}
     </section>
   );
@@ -56,15 +57,15 @@ const emptyText = ({ pipeline }: StageView, check: Check | null): string => {
 /** The check of the current phase. The head of the page stops it, and has what a person decides about it. */
 function CurrentCheck({ stage, phase, check }: { stage: StageView; phase: string; check: Check }) {
   return (
-    <div className={css.current}>
-      <div className={css.what}>
+    <Group gap="8px 12px" pb="md">
+      <Box flex="1 1 240px" miw={0}>
         <CodeBlock isCommand text={check.command} />
-        <p className={css.facts}>
+        <Hint>
           {phase}: {checkLimits(check)}
-        </p>
-      </div>
+        </Hint>
+      </Box>
       {checkAtGate(stage) === null && <RunAgain stage={stage} />}
-    </div>
+    </Group>
   );
 }
 
@@ -95,7 +96,7 @@ function RunAgain({ stage }: { stage: StageView }) {
 
 function Runs({ runs }: { runs: readonly CheckRun[] }) {
   return (
-    <ol className={css.runs} aria-label="Runs">
+    <ol aria-label="Runs">
       {runs.map((run, index) => (
         <CheckRunView key={run.id} run={run} isNewest={index === 0} />
       ))}
@@ -139,6 +140,8 @@ const ICONS: Readonly<Record<CheckState, typeof IconClock>> = {
   'not-started': IconCircleX,
 };
 
+const FAILED: ReadonlySet<CheckState> = new Set(['failed', 'timed-out', 'not-started']);
+
 /** One run: its result in a line, and its output. The newest is open until somebody closes it. */
 function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boolean }) {
   const [isToggled, setToggled] = useState(false);
@@ -147,39 +150,38 @@ function CheckRunView({ run, isNewest }: { run: CheckRun; isNewest: boolean }) {
   const Icon = ICONS[run.state];
   const took = runTime(run);
   return (
-    <li className={css.run} data-state={run.state}>
-      <button
-        type="button"
-        className={css.head}
-        aria-expanded={isOpen}
-        aria-controls={outputId}
-        onClick={() => setToggled(!isToggled)}
-      >
-        <Icon size={16} aria-hidden />
-        <strong>{RUN_TEXTS[run.state]}</strong> <span className={css.phase}>{run.phase}</span>{' '}
-        <span className={css.runFacts}>{runFacts(run).join(', ')}</span>{' '}
-        <span className={css.time} title={exactTime(run.startedAt ?? run.createdAt)}>
+    <Entry py={0}>
+      <RowButton px={0} aria-expanded={isOpen} aria-controls={outputId} onClick={() => setToggled(!isToggled)}>
+        <Icon size={16} color={FAILED.has(run.state) ? 'var(--fail)' : 'var(--muted)'} aria-hidden />
+        <Text span inherit fw={500}>
+          {RUN_TEXTS[run.state]}
+        </Text>{' '}
+        <Hint span>{run.phase}</Hint>{' '}
+        <Hint span flex={1} miw={0}>
+          {runFacts(run).join(', ')}
+        </Hint>{' '}
+        <Hint span className="figures" title={exactTime(run.startedAt ?? run.createdAt)}>
           {took ?? <TimeSince at={run.startedAt ?? run.createdAt} />}
-        </span>
-      </button>
+        </Hint>
+      </RowButton>
       {isOpen && (
-        <div id={outputId} className={css.output}>
-          {run.reason !== null && <p className={css.reason}>{run.reason}</p>}
-          <Output run={run} />
-        </div>
+        <Stack id={outputId} flex="1 0 100%" pb="md">
+          {run.reason !== null && <p>{run.reason}</p>}
+          <RunOutput run={run} />
+        </Stack>
       )}
-    </li>
+    </Entry>
   );
 }
 
 /** Whether the server keeps this output no longer. */
 const isGone = (error: Error | null): boolean => error instanceof TransportError && error.code === 'unknown_command';
 
-function Output({ run }: { run: CheckRun }) {
+function RunOutput({ run }: { run: CheckRun }) {
   const { stageId, commandId, state } = run;
   const { data, error, refetch } = useQuery(commandOutputQuery({ stageId, id: commandId, state }));
   if (commandId === null) return null;
-  if (isGone(error)) return <p className={css.facts}>The output is gone: only that of the newest 20 runs is kept.</p>;
+  if (isGone(error)) return <Hint>The output is gone: only that of the newest 20 runs is kept.</Hint>;
   if (error !== null)
     return <ErrorNote lead="The output could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return null;

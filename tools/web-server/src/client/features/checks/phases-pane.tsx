@@ -1,4 +1,5 @@
 import { checkOf, type Phase, type PhaseRun, type StageView } from '@callboard/contract';
+import { Anchor, Flex, Stack } from '@mantine/core';
 import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +8,7 @@ import { type PhaseState, phaseStates } from '../../lib/phases.ts';
 import { modeLabel } from '../../lib/stage-options.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import css from './checks.module.css';
 import { phasesQuery } from './checks-pane.tsx';
 
@@ -20,7 +22,7 @@ export default function PhasesPane({ stage }: { stage: StageView }) {
   const reached = stage.session?.phaseIndex ?? -1;
   return (
     <section className={css.pane} aria-label="Phases">
-      <ol className={css.phases}>
+      <Flex component="ol" direction="column" gap={20}>
         {stage.pipeline.map((phase, index) => (
           <PhaseStep
             // biome-ignore lint/suspicious/noArrayIndexKey: a phase is its place
@@ -32,7 +34,7 @@ export default function PhasesPane({ stage }: { stage: StageView }) {
             isLast={index === stage.pipeline.length - 1}
           />
         ))}
-      </ol>
+      </Flex>
     </section>
   );
 }
@@ -52,17 +54,17 @@ function PhaseStep({ phase, state, run, checks, isLast }: PhaseStepProps) {
   const check = checkOf(phase.gate);
   const text = [TEXTS[state], checks].filter((part) => part !== '').join(', ');
   return (
-    <li data-state={state} aria-current={state === 'current' ? 'step' : undefined}>
-      <Icon size={20} aria-hidden />
-      <div className={css.step}>
-        <h2 className={css.stepHead}>
-          {phase.name} <span className={css.facts}>{text}</span>
+    <Flex component="li" gap="md" aria-current={state === 'current' ? 'step' : undefined}>
+      <Icon size={20} color={state === 'current' ? 'var(--accent)' : 'var(--muted)'} aria-hidden />
+      <Stack gap="xs" flex={1} miw={0}>
+        <h2>
+          {phase.name} <Hint span>{text}</Hint>
         </h2>
-        <p className={css.facts}>
+        <Hint>
           {phase.permissionMode !== undefined && `${modeLabel(phase.permissionMode)}. `}
           {phase.conversation === 'fresh' && 'A new conversation. '}
           {gateText(phase.gate, isLast)}
-        </p>
+        </Hint>
         {check !== null && <CodeBlock isCommand text={check.command} />}
         <Part
           title={run === null ? 'Prompt' : 'Sent to Claude'}
@@ -70,8 +72,8 @@ function PhaseStep({ phase, state, run, checks, isLast }: PhaseStepProps) {
           isOpen={state !== 'done'}
         />
         {run !== null && run.result !== null && <Part title="Result" text={run.result} isOpen={state !== 'to come'} />}
-      </div>
-    </li>
+      </Stack>
+    </Flex>
   );
 }
 
@@ -79,10 +81,10 @@ function PhaseStep({ phase, state, run, checks, isLast }: PhaseStepProps) {
 function Part({ title, text, isOpen: atFirst }: { title: string; text: string; isOpen: boolean }) {
   const [isOpen, setOpen] = useState(atFirst);
   return (
-    <div className={css.part}>
-      <button type="button" className={css.partHead} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {title}
-      </button>
+    <div>
+      <Anchor type="button" component="button" size="row" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {title} <span aria-hidden>{isOpen ? '▾' : '▸'}</span>
+      </Anchor>
       {isOpen && <Markdown text={text} />}
     </div>
   );

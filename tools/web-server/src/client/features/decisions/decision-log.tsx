@@ -11,10 +11,9 @@ import {
   StageId,
 } from '@callboard/contract';
 import { routes } from '@callboard/contract/client';
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Flex, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import clsx from 'clsx';
 import { type ReactNode, useState } from 'react';
 import { Link, type NavigateOptions, useSearchParams } from 'react-router';
 import { boardQuery, decisionLogQuery, stageOf } from '../../data/queries.ts';
@@ -26,6 +25,7 @@ import { exactDuration, requestKey } from '../../lib/format.ts';
 import { currentParams, useUrlText } from '../../lib/hooks.ts';
 import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Columns, Empty, Facts, FullPage, Hint, IconLine, Output, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
@@ -40,39 +40,40 @@ export default function DecisionLog() {
   const decisions = log.data?.pages.flatMap((page) => page.decisions) ?? [];
   const devices = [...new Set(decisions.flatMap(({ device }) => device ?? []))].sort();
   return (
-    <div className={css.page}>
-      <div className={css.top}>
-        <h1 className={css.head}>Decisions</h1>
-        <div className={css.files}>
+    <FullPage>
+      <Toolbar>
+        <h1>Decisions</h1>
+        <Group ml="auto">
           <ExportButton filter={toQuery(filter)} format="csv">
             Export CSV
           </ExportButton>
           <ExportButton filter={toQuery(filter)} format="jsonl">
             Export JSON Lines
           </ExportButton>
-        </div>
-      </div>
+        </Group>
+      </Toolbar>
       <LogFilters filter={filter} devices={devices} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
-      <section className={css.scroll} aria-label="Decision log" aria-busy={log.isFetching} tabIndex={0}>
+      <Scroll aria-label="Decision log" aria-busy={log.isFetching}>
         {log.error !== null && (
           <ErrorNote lead="The log could not be read." error={log.error} retry={() => void log.refetch()} />
         )}
         {log.isSuccess && decisions.length === 0 && (
-          <p className={css.none}>
+          <Empty>
             {isFiltering(filter)
               ? 'No decision matches these filters.'
               : 'No decisions yet. Every answer to Claude is listed here, with who gave it.'}
-          </p>
+          </Empty>
         )}
-        <ol className={css.list}>
+        <ol>
           {decisions.map((decision) => (
             <DecisionRow key={requestKey(decision)} decision={decision} />
           ))}
         </ol>
         {log.hasNextPage && (
           <Button
-            className={css.more}
+            display="block"
+            mx="auto"
+            my="md"
             variant="default"
             loading={log.isFetchingNextPage}
             onClick={() => void log.fetchNextPage()}
@@ -80,8 +81,8 @@ export default function DecisionLog() {
             Show older
           </Button>
         )}
-      </section>
-    </div>
+      </Scroll>
+    </FullPage>
   );
 }
 
@@ -147,31 +148,33 @@ function DecisionRow({ decision }: { decision: Decision }) {
   const arrival = arrivalText(decision);
   return (
     <li className={css.row}>
-      <div className={css.verdict} data-outcome={outcome}>
-        {verdictLabel(decision)}
-      </div>
-      <div className={`${css.when} figures`}>
-        <TimeSince at={at} ago />
-      </div>
-      <div className={css.what}>
-        <div className={css.line}>
+      <div>
+        <IconLine>
           <KindIcon kind={kind} toolName={toolName} />
-          <code className={css.asked}>{asked === '' ? toolName : asked}</code>
-        </div>
-        <div className={css.facts}>
-          <StageName decision={decision} />
-          <span>{requestKinds[kind].name}</span>
-          <span>{waitText(decision)}</span>
-          {arrival !== null && <span>{arrival}</span>}
-        </div>
-        <Said decision={decision} />
-        {decision.lost !== null && (
-          <p className={css.said}>
-            <LostNote lost={decision.lost} />
-          </p>
-        )}
-        {isUnsettled(decision) && decision.isStageDeleted !== true && <SettleActions decision={decision} />}
+          <code>{asked === '' ? toolName : asked}</code>
+        </IconLine>
+        <Stack gap={2} pl={24} align="flex-start">
+          <Facts fz="xs">
+            <StageName decision={decision} />
+            <span>{requestKinds[kind].name}</span>
+            <span>{waitText(decision)}</span>
+            {arrival !== null && <span>{arrival}</span>}
+          </Facts>
+          <Said decision={decision} />
+          {decision.lost !== null && (
+            <Text className="pre-wrap" size="row">
+              <LostNote lost={decision.lost} />
+            </Text>
+          )}
+          {isUnsettled(decision) && decision.isStageDeleted !== true && <SettleActions decision={decision} />}
+        </Stack>
       </div>
+      <Text inherit fw={500} c={outcome === 'closed' ? 'dimmed' : undefined}>
+        {verdictLabel(decision)}
+      </Text>
+      <Hint ta="right" className="figures">
+        <TimeSince at={at} ago />
+      </Hint>
     </li>
   );
 }
@@ -182,11 +185,11 @@ function StageName({ decision: { stageId, stageTitle, isStageDeleted } }: { deci
   const { data: project = '' } = useQuery({ ...boardQuery, select: projectNameOf(stageId) });
   if (title !== undefined && isStageDeleted !== true)
     return (
-      <span className={css.stage}>
+      <Flex component="span" gap={6} align="center">
         <ProjectMark name={project} size={10} />
         <Link to={`/stages/${stageId}`}>{title}</Link>
         <StageIdText id={stageId} />
-      </span>
+      </Flex>
     );
   return <span>{stageTitle == null ? stageId : `${stageTitle} (${stageId}, deleted)`}</span>;
 }
@@ -199,22 +202,22 @@ const projectNameOf = (stageId: StageId) => (view: BoardView) => {
 /** The reason, the answers and the changed input. */
 function Said({ decision: { reason, answers, updatedInput, inputChange } }: { decision: Decision }) {
   const parts: ReactNode[] = Object.entries(answers ?? {}).map(([question, answer]) => (
-    <p className={css.said} key={question}>
+    <Text className="pre-wrap" size="row" key={question}>
       {question} <strong>{answer}</strong>
-    </p>
+    </Text>
   ));
   if (reason !== null) {
     parts.push(
-      <p className={css.said} key="reason">
+      <Text className="pre-wrap" size="row" key="reason">
         {reason}
-      </p>,
+      </Text>,
     );
   }
   if (inputChange !== undefined) {
     parts.push(
       <details key="hook">
         <summary>A hook had changed the call; what Claude wrote</summary>
-        <pre className={css.input}>{JSON.stringify(inputChange.from, null, 2)}</pre>
+        <Output>{JSON.stringify(inputChange.from, null, 2)}</Output>
       </details>,
     );
   }
@@ -222,7 +225,7 @@ function Said({ decision: { reason, answers, updatedInput, inputChange } }: { de
     parts.push(
       <details key="input">
         <summary>What was sent</summary>
-        <pre className={css.input}>{JSON.stringify(updatedInput, null, 2)}</pre>
+        <Output>{JSON.stringify(updatedInput, null, 2)}</Output>
       </details>,
     );
   }
@@ -298,6 +301,7 @@ function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly 
   const { data } = useQuery({ ...boardQuery, select: choices });
   const [, setParams] = useSearchParams();
   const [isOpen, setOpen] = useState(false); // folded on a phone, where the filters would fill half of the screen
+  const folded = isOpen ? {} : { visibleFrom: 'sm' as const };
   const count = filterCount(filter);
   const { projects = [], stages = [] } = data ?? {};
   const set = (change: Partial<LogFilter>, options: NavigateOptions = { replace: true }) =>
@@ -310,7 +314,7 @@ function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly 
     data: Option[],
   ) => (
     <NativeSelect
-      className={css.field}
+      {...folded}
       aria-label={label}
       data={[{ value: '', label: all }, ...withChosen(data, filter[name])]}
       value={filter[name]}
@@ -320,50 +324,53 @@ function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly 
   const day = (name: 'from' | 'to', label: string) => (
     <TextInput
       type="date"
-      className={clsx(css.field, css.day)}
-      label={label}
+      {...folded}
+      aria-label={label}
+      leftSection={label}
+      leftSectionWidth={48}
       value={filter[name]}
       onChange={(event) => set({ [name]: event.currentTarget.value })}
     />
   );
   return (
-    <search className={css.filters} data-open={isOpen} aria-label="Filter the decisions">
-      <Button
-        hiddenFrom="sm"
-        className={css.toggle}
-        variant="default"
-        aria-expanded={isOpen}
-        rightSection={isOpen ? <IconChevronUp size={14} /> : <IconChevronDown size={14} />}
-        onClick={() => setOpen(!isOpen)}
-      >
-        Filters{count > 0 && ` (${count} set)`}
-      </Button>
-      {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
-      {select('stage', 'Stage', 'All stages', stages)}
-      {select('kind', 'Kind', 'All kinds', KINDS)}
-      {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_TEXTS))}
-      {select('source', 'Source', 'All sources', options(LOG_SOURCE_TEXTS))}
-      <TextInput
-        className={clsx(css.field, css.who)}
-        aria-label="Decided by"
-        placeholder="Decided by"
-        value={who}
-        onChange={(event) => typeWho(event.currentTarget.value)}
-      />
-      {(devices.length > 1 || filter.device !== '') &&
-        select(
-          'device',
-          'Device',
-          'All devices',
-          devices.map((device) => ({ value: device, label: device })),
-        )}
-      {day('from', 'From')}
-      {day('to', 'To')}
-      {count > 0 && (
-        <Button className={css.all} variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
-          Show all
+    <search aria-label="Filter the decisions">
+      <Columns min={140} px="lg" pb="md">
+        <Button
+          hiddenFrom="sm"
+          variant="default"
+          aria-expanded={isOpen}
+          rightSection={isOpen ? <IconChevronUp size={14} /> : <IconChevronDown size={14} />}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Filters{count > 0 && ` (${count} set)`}
         </Button>
-      )}
+        {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
+        {select('stage', 'Stage', 'All stages', stages)}
+        {select('kind', 'Kind', 'All kinds', KINDS)}
+        {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_TEXTS))}
+        {select('source', 'Source', 'All sources', options(LOG_SOURCE_TEXTS))}
+        <TextInput
+          {...folded}
+          aria-label="Decided by"
+          placeholder="Decided by"
+          value={who}
+          onChange={(event) => typeWho(event.currentTarget.value)}
+        />
+        {(devices.length > 1 || filter.device !== '') &&
+          select(
+            'device',
+            'Device',
+            'All devices',
+            devices.map((device) => ({ value: device, label: device })),
+          )}
+        {day('from', 'From')}
+        {day('to', 'To')}
+        {count > 0 && (
+          <Button {...folded} variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
+            Show all
+          </Button>
+        )}
+      </Columns>
     </search>
   );
 }

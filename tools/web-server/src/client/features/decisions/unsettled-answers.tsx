@@ -1,9 +1,8 @@
 import { type BoardView, boardView, type Decision, type LostTrace } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Button } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import clsx from 'clsx';
 import { useId } from 'react';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../data/queries.ts';
@@ -12,9 +11,9 @@ import { requestKey } from '../../lib/format.ts';
 import { untilDelivered } from '../../lib/until-delivered.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Panel, Strip } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { decisionText } from '../approvals/kinds/decision-text.ts';
-import css from './unsettled.module.css';
 
 interface UnsettledAnswersProps {
   decisions: readonly Decision[];
@@ -26,11 +25,18 @@ interface UnsettledAnswersProps {
 export function UnsettledAnswers({ decisions, isWide = false }: UnsettledAnswersProps) {
   if (decisions.length === 0) return null;
   return (
-    <section className={clsx(css.all, isWide && css.wide)} aria-label="Unconfirmed answers">
+    <Strip
+      component="section"
+      mah={isWide ? '45%' : undefined}
+      bg={isWide ? undefined : 'none'}
+      bd={isWide ? undefined : 0}
+      px={isWide ? undefined : 0}
+      aria-label="Unconfirmed answers"
+    >
       {decisions.map((decision) => (
         <UnsettledAnswer key={requestKey(decision)} decision={decision} namesStage={!isWide} />
       ))}
-    </section>
+    </Strip>
   );
 }
 
@@ -43,26 +49,31 @@ interface UnsettledAnswerProps {
 function UnsettledAnswer({ decision, namesStage }: UnsettledAnswerProps) {
   const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(decision.stageId)(view)?.title });
   return (
-    <article className={css.answer}>
-      <h2 className={css.title}>It is not known whether this answer took effect</h2>
-      {namesStage && (
-        <Link className={css.stage} to={`/stages/${decision.stageId}`}>
-          {title ?? decision.stageId}
-        </Link>
-      )}
+    <Panel
+      component="article"
+      flex="none"
+      gap="xs"
+      w="100%"
+      maw={880}
+      mx="auto"
+      bd="1px solid var(--needs-line)"
+      bg="var(--needs-soft)"
+    >
+      <h2 data-tone="needs">It is not known whether this answer took effect</h2>
+      {namesStage && <Link to={`/stages/${decision.stageId}`}>{title ?? decision.stageId}</Link>}
       <p>
-        {decisionText(decision)}: <code className={css.asked}>{decision.asked}</code>
+        {decisionText(decision)}: <code className="pre-wrap">{decision.asked}</code>
       </p>
       {Object.entries(decision.answers ?? {}).map(([question, answer]) => (
         <p key={question}>
           {question} <strong>{answer}</strong>
         </p>
       ))}
-      <p className={css.known}>
+      <Text size="row">
         <LostNote lost={decision.lost} />
-      </p>
+      </Text>
       <SettleActions decision={decision} />
-    </article>
+    </Panel>
   );
 }
 
@@ -105,15 +116,15 @@ export function SettleActions({ decision }: { decision: Decision }) {
   );
   return (
     <>
-      <p className={css.known} id={explained}>
+      <Text size="row" id={explained}>
         Retry tells Claude in a message what was decided, and to check before doing it again; a tool then asks again.
         Dismiss sends nothing and takes this note away.
-      </p>
+      </Text>
       {settle.isError && <ErrorNote error={settle.error} />}
-      <div className={css.buttons}>
+      <Group justify="flex-end" mt="xs">
         {button('dismiss', 'Dismiss')}
         {button('retry', 'Retry')}
-      </div>
+      </Group>
     </>
   );
 }

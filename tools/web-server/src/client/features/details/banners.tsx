@@ -1,8 +1,7 @@
 import { isClaudeAway, resumeCommand, type StageId, type StageView } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { IconPlugConnectedX, IconShieldExclamation, IconTerminal2 } from '@tabler/icons-react';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
-import clsx from 'clsx';
 import { Link } from 'react-router';
 import { boardQuery } from '../../data/queries.ts';
 import { useWithdraw } from '../../data/session-commands.ts';
@@ -13,9 +12,8 @@ import { count } from '../../lib/format.ts';
 import { ALARM_TEXTS, inTerminalText, isLoggedOutStage } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CopyLine } from '../../ui/notes.tsx';
-import css from '../../ui/stage-head.module.css';
+import { Banner, Hint, ScrollList, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
-import leftoversPanelStyles from './leftovers-panel.module.css';
 
 /** What raised the alarm, and two actions: look at what happened, or let it continue. Nothing without an alarm. */
 export function AlarmBanner({ stage }: { stage: StageView }) {
@@ -24,23 +22,20 @@ export function AlarmBanner({ stage }: { stage: StageView }) {
   const alarm = stage.session?.alarm ?? null;
   if (alarm === null) return null;
   return (
-    <section className={css.alarm} aria-labelledby="alarm">
-      <IconShieldExclamation size={20} aria-hidden />
-      <div>
-        <h2 id="alarm">
-          {ALARM_TEXTS[alarm.code]} · <TimeSince at={alarm.at} />
-        </h2>
-        <p>{alarm.detail}</p>
-        <div className={css.alarmActions}>
-          <Button component={Link} to={`/stages/${stage.id}`} variant="default">
-            Open transcript
-          </Button>
-          <Button disabled={!canCommand} loading={acknowledge.isPending} onClick={() => acknowledge.mutate(stage.id)}>
-            Acknowledge and allow it to continue
-          </Button>
-        </div>
-      </div>
-    </section>
+    <Banner icon={<IconShieldExclamation size={20} aria-hidden />} aria-labelledby="alarm">
+      <h2 id="alarm">
+        {ALARM_TEXTS[alarm.code]} · <TimeSince at={alarm.at} />
+      </h2>
+      <p>{alarm.detail}</p>
+      <Group>
+        <Button component={Link} to={`/stages/${stage.id}`} variant="default">
+          Open transcript
+        </Button>
+        <Button disabled={!canCommand} loading={acknowledge.isPending} onClick={() => acknowledge.mutate(stage.id)}>
+          Acknowledge and allow it to continue
+        </Button>
+      </Group>
+    </Banner>
   );
 }
 
@@ -51,30 +46,27 @@ export function LoginBanner({ stage }: { stage: StageView }) {
   const canCommand = useCanCommand();
   if (!isLoggedOutStage(stage)) return null;
   return (
-    <section className={css.alarm} aria-labelledby="claude-login">
-      <IconPlugConnectedX size={20} aria-hidden />
-      <div>
-        <h2 id="claude-login">{isAway ? 'Claude is not logged in' : 'Claude is logged in again'}</h2>
-        <p role="status">
-          {isAway
-            ? 'Your message is kept. Run this in a terminal on Callboard’s machine and log in; this page notices it.'
-            : 'Your message is kept. Continue where this stage stopped.'}
-        </p>
-        {isAway && <CopyLine text="claude" />}
-        {continuing !== null && (
-          <div className={css.alarmActions}>
-            <Button
-              variant={isAway ? 'default' : 'filled'}
-              disabled={!canCommand}
-              loading={continuing.isSending}
-              onClick={continuing.run}
-            >
-              {isAway ? 'Try again' : 'Continue'}
-            </Button>
-          </div>
-        )}
-      </div>
-    </section>
+    <Banner icon={<IconPlugConnectedX size={20} aria-hidden />} aria-labelledby="claude-login">
+      <h2 id="claude-login">{isAway ? 'Claude is not logged in' : 'Claude is logged in again'}</h2>
+      <p role="status">
+        {isAway
+          ? 'Your message is kept. Run this in a terminal on Callboard’s machine and log in; this page notices it.'
+          : 'Your message is kept. Continue where this stage stopped.'}
+      </p>
+      {isAway && <CopyLine text="claude" />}
+      {continuing !== null && (
+        <Group>
+          <Button
+            variant={isAway ? 'default' : 'filled'}
+            disabled={!canCommand}
+            loading={continuing.isSending}
+            onClick={continuing.run}
+          >
+            {isAway ? 'Try again' : 'Continue'}
+          </Button>
+        </Group>
+      )}
+    </Banner>
   );
 }
 
@@ -86,25 +78,27 @@ export function LeftoversPanel({ stage }: { stage: StageView }) {
   if (processes.length === 0) return null;
   const isOne = processes.length === 1;
   return (
-    <section className={leftoversPanelStyles.left} aria-labelledby="left-processes">
-      <div className={leftoversPanelStyles.words}>
+    <Strip component="section" align="flex-start" aria-labelledby="left-processes">
+      <div>
         <h2 id="left-processes">
           {isOne ? '1 process of this session is' : `${processes.length} processes of this session are`} still running
         </h2>
-        <p>They dropped Callboard's marker, so Callboard does not end them by itself. End what you do not need.</p>
+        <Text c="dimmed" maw={880}>
+          They dropped Callboard's marker, so Callboard does not end them by itself. End what you do not need.
+        </Text>
       </div>
-      <ul className={leftoversPanelStyles.list}>
+      <ScrollList w="100%" maw={880} mah={132}>
         {processes.map(({ pid, command, startedAt }) => (
           <li key={pid}>
-            <code title={command}>
+            <code className="truncate" title={command}>
               <Seen text={command} kind="command" />
             </code>
-            <span className={leftoversPanelStyles.facts}>
+            <Hint span flex="none" className="figures">
               pid {pid} · <TimeSince at={startedAt} />
-            </span>
+            </Hint>
           </li>
         ))}
-      </ul>
+      </ScrollList>
       <Button
         variant="default"
         disabled={!canCommand}
@@ -113,7 +107,7 @@ export function LeftoversPanel({ stage }: { stage: StageView }) {
       >
         {isOne ? 'End process' : `End ${processes.length} processes`}
       </Button>
-    </section>
+    </Strip>
   );
 }
 
@@ -153,23 +147,20 @@ export function TerminalBanner({ stage }: { stage: StageView }) {
   if (text === null || session === null) return null;
   const waiting = session.queued === 0 ? '' : ` ${count(session.queued, 'message')} queued.`;
   return (
-    <section className={clsx(css.alarm, css.inTerminal)} aria-labelledby="in-terminal">
-      <IconTerminal2 size={20} aria-hidden />
-      <div>
-        <h2 id="in-terminal">{text}</h2>
-        <p>
-          {session.terminal?.by} continues this conversation there. Callboard starts nothing for it. Exit Claude Code in
-          the terminal, then take the stage back or send a message.{waiting}
-        </p>
-        {worktree !== null && session.sessionId !== null && (
-          <CopyLine text={resumeCommand(worktree.path, session.sessionId)} label="command that resumes" />
-        )}
-        <div className={css.alarmActions}>
-          <Button disabled={!canCommand} loading={withdraw.isPending} onClick={() => withdraw.mutate(stage.id)}>
-            Take back
-          </Button>
-        </div>
-      </div>
-    </section>
+    <Banner icon={<IconTerminal2 size={20} aria-hidden />} isCalm aria-labelledby="in-terminal">
+      <h2 id="in-terminal">{text}</h2>
+      <p>
+        {session.terminal?.by} continues this conversation there. Callboard starts nothing for it. Exit Claude Code in
+        the terminal, then take the stage back or send a message.{waiting}
+      </p>
+      {worktree !== null && session.sessionId !== null && (
+        <CopyLine text={resumeCommand(worktree.path, session.sessionId)} label="command that resumes" />
+      )}
+      <Group>
+        <Button disabled={!canCommand} loading={withdraw.isPending} onClick={() => withdraw.mutate(stage.id)}>
+          Take back
+        </Button>
+      </Group>
+    </Banner>
   );
 }

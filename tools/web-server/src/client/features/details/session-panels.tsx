@@ -11,7 +11,7 @@ import {
   type TaskOutput,
   type Todo,
 } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Box, Button, Flex, Group, Stack, Text } from '@mantine/core';
 import {
   IconAlarm,
   IconAlertTriangle,
@@ -40,10 +40,10 @@ import { CodeBlock } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
+import { Hint, IconLine } from '../../ui/primitives.tsx';
 import css from '../../ui/stage-head.module.css';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 import { Fold } from '../transcript/item-parts.tsx';
-import sessionControlsStyles from './session-controls.module.css';
 
 /** What this Claude Code lacks, Claude's to-do list, background tasks and MCP servers, each folded to one line. */
 export function SessionPanels({ stage }: { stage: StageView }) {
@@ -64,17 +64,17 @@ function GapsPanel({ id, text, session }: { id: string; text: string; session: S
   return (
     <section aria-label="Claude Code">
       <Fold id={`gaps:${id}`} summary={text}>
-        <ul className={css.todos}>
+        <Flex component="ul" direction="column" gap="xs">
           {gapSentences(session).map((sentence) => (
-            <li key={sentence}>
+            <IconLine component="li" key={sentence}>
               <IconInfoCircle size={16} aria-hidden />
               <span>{sentence}</span>
-            </li>
+            </IconLine>
           ))}
-        </ul>
-        <p className={css.gapsHint}>
+        </Flex>
+        <Text mt="sm">
           To update, run <code>claude update</code>. This stage uses the new release from its next start.
-        </p>
+        </Text>
       </Fold>
     </section>
   );
@@ -90,20 +90,20 @@ function TodoPanel({ id, todos }: { id: string; todos: readonly Todo[] }) {
   return (
     <section aria-label="To do">
       <Fold id={`todo:${id}`} summary={summary}>
-        <ul className={css.todos}>
+        <Flex component="ul" direction="column" gap="xs">
           {todos.map((todo, index) => {
             const Icon = ICONS[todo.status];
             return (
               // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
-              <li key={index} data-status={todo.status}>
-                <Icon size={16} aria-hidden />
+              <IconLine component="li" key={index} fw={todo.status === 'in_progress' ? 500 : undefined}>
+                <Icon size={16} data-tone={todo.status === 'completed' ? 'done' : undefined} aria-hidden />
                 <span>
                   {todo.content} <span className="visually-hidden">({TEXTS[todo.status]})</span>
                 </span>
-              </li>
+              </IconLine>
             );
           })}
-        </ul>
+        </Flex>
       </Fold>
     </section>
   );
@@ -115,20 +115,17 @@ function McpPanel({ stage }: { stage: StageView }) {
   if (servers.length === 0) return null;
   return (
     <section aria-label="MCP servers">
-      <Fold
-        id={`mcp:${stage.id}`}
-        summary={<span className={sessionControlsStyles.summary}>{mcpSummary(servers)}</span>}
-      >
+      <Fold id={`mcp:${stage.id}`} summary={<span className="truncate">{mcpSummary(servers)}</span>}>
         <Servers stage={stage} />
       </Fold>
     </section>
   );
 }
 
-const MCP_ICONS: Partial<Record<McpState, typeof IconPlug>> = {
-  connected: IconCircleCheck,
-  failed: IconAlertTriangle,
-  'needs-auth': IconAlertTriangle,
+const MCP_ICONS: Partial<Record<McpState, { Icon: typeof IconPlug; tone?: 'done' | 'fail' }>> = {
+  connected: { Icon: IconCircleCheck, tone: 'done' },
+  failed: { Icon: IconAlertTriangle, tone: 'fail' },
+  'needs-auth': { Icon: IconAlertTriangle, tone: 'fail' },
 };
 
 function Servers({ stage }: { stage: StageView }) {
@@ -139,13 +136,13 @@ function Servers({ stage }: { stage: StageView }) {
   return (
     <>
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} stageId={stage.id} />}
-      <ul className={sessionControlsStyles.list}>
+      <Flex component="ul" direction="column" gap="sm">
         {data?.map((server) => (
-          <li key={server.name} data-state={server.state}>
+          <IconLine component="li" wrap="wrap" key={server.name}>
             <ServerIcon server={server} />
             <ServerText server={server} />
             {mayReconnect(server) && (
-              <div className={sessionControlsStyles.actions}>
+              <Group>
                 <Button
                   size="compact-sm"
                   variant="default"
@@ -156,37 +153,37 @@ function Servers({ stage }: { stage: StageView }) {
                 >
                   Reconnect
                 </Button>
-              </div>
+              </Group>
             )}
-          </li>
+          </IconLine>
         ))}
-      </ul>
+      </Flex>
     </>
   );
 }
 
 function ServerIcon({ server: { state } }: { server: McpServer }) {
-  const Icon = MCP_ICONS[state] ?? IconPlug;
-  return <Icon size={16} aria-hidden />;
+  const { Icon, tone } = MCP_ICONS[state] ?? { Icon: IconPlug };
+  return <Icon size={16} data-tone={tone} aria-hidden />;
 }
 
 function ServerText({ server }: { server: McpServer }) {
   const facts = mcpFacts(server);
   return (
-    <div className={sessionControlsStyles.words}>
+    <Box flex="1 1 240px" miw={0}>
       <div>
-        <span className={sessionControlsStyles.name}>
+        <Text span inherit fw={500}>
           <Seen text={server.name} kind="prose" />
-        </span>{' '}
-        <span className={sessionControlsStyles.facts}>{mcpStateLabel(server.state)}</span>
+        </Text>{' '}
+        <Hint span>{mcpStateLabel(server.state)}</Hint>
       </div>
       {facts !== null && (
-        <span className={sessionControlsStyles.why}>
+        <Hint span>
           <Seen text={facts} kind="prose" />
-        </span>
+        </Hint>
       )}
       {server.stderr !== undefined && <CodeBlock text={server.stderr} />}
-    </div>
+    </Box>
   );
 }
 
@@ -260,16 +257,16 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
     <>
       {wakeUps.length > 0 && (
         <section aria-label="Planned wake-ups">
-          <ul className={sessionControlsStyles.list}>
+          <Flex component="ul" direction="column" gap="sm">
             {wakeUps.map((one) => (
-              <li key={one.id}>
+              <IconLine component="li" key={one.id}>
                 <IconAlarm size={16} aria-hidden />
-                <div className={sessionControlsStyles.words}>
+                <Box flex="1 1 240px" miw={0}>
                   {wakeTime(one)}: <Seen text={one.what} kind="prose" />
-                </div>
-              </li>
+                </Box>
+              </IconLine>
             ))}
-          </ul>
+          </Flex>
         </section>
       )}
       {tasks.length > 0 && (
@@ -278,7 +275,7 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
             id={isAsked ? `asked:${stageId}` : `background:${stageId}`}
             openByItself={isAsked}
             summary={
-              <span className={sessionControlsStyles.summary}>
+              <span className="truncate">
                 {count(tasks.length, 'background task')}:{' '}
                 <Seen text={tasks.map((task) => task.description).join(', ')} kind="prose" />
               </span>
@@ -290,12 +287,12 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
                 waits for it. If it is work, the stage goes on waiting.
               </Note>
             )}
-            <ul className={sessionControlsStyles.list}>
+            <Flex component="ul" direction="column" gap="sm">
               {tasks.map((task) => (
-                <li key={task.taskId}>
+                <IconLine component="li" wrap="wrap" key={task.taskId}>
                   {hasOutput(task) ? <IconTerminal2 size={16} aria-hidden /> : <IconRobot size={16} aria-hidden />}
                   <TaskText task={task} />
-                  <div className={sessionControlsStyles.actions}>
+                  <Group>
                     {hasOutput(task) && (
                       <Button
                         size="compact-sm"
@@ -324,10 +321,10 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
                     >
                       Stop
                     </Button>
-                  </div>
-                </li>
+                  </Group>
+                </IconLine>
               ))}
-            </ul>
+            </Flex>
           </Fold>
         </section>
       )}
@@ -382,12 +379,12 @@ const taskMarkText = ({ mark }: BackgroundTask): string =>
 function TaskText({ task }: { task: BackgroundTask }) {
   const { description, command, startedAt } = task;
   return (
-    <div className={sessionControlsStyles.words}>
+    <Box flex="1 1 240px" miw={0}>
       <div>
-        <span className={sessionControlsStyles.name}>
+        <Text span inherit fw={500}>
           <Seen text={description} kind="prose" />
-        </span>{' '}
-        <span className={sessionControlsStyles.facts}>
+        </Text>{' '}
+        <Hint span>
           {taskKind(task)}, {taskMarkText(task)}
           {startedAt !== null && (
             <>
@@ -395,14 +392,14 @@ function TaskText({ task }: { task: BackgroundTask }) {
               <TimeSince at={startedAt} />
             </>
           )}
-        </span>
+        </Hint>
       </div>
       {command !== null && (
-        <code className={sessionControlsStyles.command} title={command}>
+        <Text component="code" size="row" c="dimmed" truncate display="block" title={command}>
           <Seen text={command} kind="command" />
-        </code>
+        </Text>
       )}
-    </div>
+    </Box>
   );
 }
 
@@ -420,20 +417,20 @@ interface TaskOutputDialogProps {
 function TaskOutputDialog({ stageId, task, isRunning, isStopping, stop, close }: TaskOutputDialogProps) {
   return (
     <Dialog opened title={`Output of ${task.description}`} size={880} close={close} closeOnClickOutside>
-      <div className={sessionControlsStyles.output}>
+      <Stack gap="md">
         {task.command !== null && <CodeBlock isCommand text={task.command} />}
         <Output stageId={stageId} taskId={task.taskId} isRunning={isRunning} />
-        <div className={sessionControlsStyles.outputFoot}>
-          <span className={sessionControlsStyles.facts} role="status">
+        <Group justify="space-between" mih={36}>
+          <Hint span role="status">
             {isRunning ? 'Running.' : 'Not running any more.'}
-          </span>
+          </Hint>
           {isRunning && (
             <Button variant="default" disabled={stop === null} loading={isStopping} onClick={() => stop?.()}>
               Stop
             </Button>
           )}
-        </div>
-      </div>
+        </Group>
+      </Stack>
     </Dialog>
   );
 }

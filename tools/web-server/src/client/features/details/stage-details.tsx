@@ -11,7 +11,7 @@ import {
   type StageView,
   shellQuote,
 } from '@callboard/contract';
-import { Autocomplete, Button, Loader, NativeSelect } from '@mantine/core';
+import { Autocomplete, Button, Flex, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
@@ -39,11 +39,11 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { CopyButton } from '../../ui/code.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
+import { FactList, Hint } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
 import css from '../../ui/stage-head.module.css';
 import { Seen } from '../../ui/text.tsx';
 import { PromptFiles } from '../transcript/item-parts.tsx';
-import stageReceiptStyles from './stage-receipt.module.css';
 
 /** How much the stage may spend. */
 function BudgetOf({ stage }: { stage: StageView }) {
@@ -58,7 +58,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
     <section className={css.details} aria-label="Details">
-      <dl>
+      <FactList>
         <Row name="Title">{stage.title}</Row>
         <Row name="Stage">{stage.id}</Row>
         <Row name="Project">{stage.projectId}</Row>
@@ -145,10 +145,10 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
           </Row>
         )}
         <Row name="Prompt">
-          <span className={css.prompt}>{stage.prompt}</span>
+          <span className="pre-wrap">{stage.prompt}</span>
           <PromptFiles stage={stage} />
         </Row>
-      </dl>
+      </FactList>
     </section>
   );
 }
@@ -239,7 +239,7 @@ function StageAtLimit({ stage }: { stage: StageView }) {
   const canCommand = useCanCommand();
   const chosen = set.isPending ? set.variables.goesOnAtReset : stage.goesOnAtReset;
   return (
-    <div className={css.sandbox}>
+    <Stack gap="xs" align="flex-start">
       <NativeSelect
         size="xs"
         aria-label="At a usage limit"
@@ -254,7 +254,7 @@ function StageAtLimit({ stage }: { stage: StageView }) {
           set.mutate({ stageId: stage.id, goesOnAtReset: value === '' ? null : value === 'yes' })
         }
       />
-    </div>
+    </Stack>
   );
 }
 
@@ -269,7 +269,7 @@ function StageFinish({ stage }: { stage: StageView }) {
   const chosen = set.isPending ? set.variables.finish : stage.finish;
   const ofProject = project === undefined ? 'none' : projectFinish(project).way;
   return (
-    <div className={css.sandbox}>
+    <Stack gap="xs" align="flex-start">
       <p>{finishOfStage({ finish: chosen, pipeline: stage.pipeline }, project)}.</p>
       <NativeSelect
         size="xs"
@@ -281,8 +281,8 @@ function StageFinish({ stage }: { stage: StageView }) {
           set.mutate({ stageId: stage.id, finish: FinishWay.safeParse(value).data ?? null })
         }
       />
-      <p className={css.phaseState}>{FINISH_ORDER}</p>
-    </div>
+      <Hint>{FINISH_ORDER}</Hint>
+    </Stack>
   );
 }
 
@@ -345,23 +345,23 @@ function StageReceipt({ stage }: { stage: StageView }) {
   if (data === undefined) return <Loader size="sm" color="gray" role="img" aria-label="Making the receipt" />;
   const { receipt, markdown } = data;
   return (
-    <section className={stageReceiptStyles.receipt} aria-label="Receipt">
-      <div className={stageReceiptStyles.head}>
+    <Flex component="section" direction="column" gap="sm" fz="row" aria-label="Receipt">
+      <Group justify="space-between" gap="4px 8px">
         <span>
           {count(receipt.total, 'tool call')} in {count(receipt.turns.length, 'turn')}
         </span>
-        <span className={stageReceiptStyles.copies}>
+        <Flex component="span" align="center" wrap="wrap" c="dimmed" gap="sm">
           Markdown <CopyButton label="Copy as Markdown" read={() => markdown} />
           JSON <CopyButton label="Copy as JSON" read={() => JSON.stringify(receipt, null, 2)} />
-        </span>
-      </div>
+        </Flex>
+      </Group>
       <Totals totals={receipt.totals} />
       {receipt.gaps.length > 0 && (
-        <ul className={stageReceiptStyles.gaps} aria-label="Not known">
+        <Flex component="ul" direction="column" gap={2} c="dimmed" aria-label="Not known">
           {receipt.gaps.map((gap) => (
             <li key={gap}>{gap}</li>
           ))}
-        </ul>
+        </Flex>
       )}
       {receipt.turns.map((turn) => (
         <Turn key={turn.number} turn={turn} />
@@ -369,29 +369,29 @@ function StageReceipt({ stage }: { stage: StageView }) {
       {receipt.others.length > 0 && (
         <details>
           <summary>Besides tool calls: {count(receipt.others.length, 'decision')}</summary>
-          <ul className={stageReceiptStyles.calls}>
+          <Flex component="ul" direction="column" gap={2} py="xs" pl="lg">
             {receipt.others.map(({ kind, asked, outcome, by, at }) => (
               <li key={`${at} ${asked}`} title={exactTime(at)}>
                 <code>{asked === '' ? kind : asked}</code> {outcome}
                 {by !== null && ` by ${by}`}
               </li>
             ))}
-          </ul>
+          </Flex>
         </details>
       )}
-    </section>
+    </Flex>
   );
 }
 
 function Totals({ totals }: { totals: Receipt['totals'] }) {
   return (
-    <ul className={stageReceiptStyles.totals}>
+    <Flex component="ul" direction="column" gap={2}>
       {receiptCounts(totals).map(({ reason, count, text }) => (
         <li key={reason} data-reason={reason}>
           <span className="figures">{count}</span> {text}
         </li>
       ))}
-    </ul>
+    </Flex>
   );
 }
 
@@ -401,15 +401,18 @@ function Turn({ turn: { number, at, message, by, calls } }: { turn: Receipt['tur
     <details>
       <summary title={exactTime(at)}>
         Turn {number}: {count(calls.length, 'call')}
-        <span className={stageReceiptStyles.message}>
+        <Text span c="dimmed" inherit>
           {' '}
           {message === null ? 'begun by Claude Code' : `${by ?? 'Callboard'}: ${message}`}
-        </span>
+        </Text>
       </summary>
-      <ul className={stageReceiptStyles.calls}>
+      <Flex component="ul" direction="column" gap={2} py="xs" pl="lg">
         {calls.map((call) => (
           <li key={call.toolUseId}>
-            <code>{call.asked}</code> <span data-reason={call.reason}>{callReason(call)}</span>
+            <code>{call.asked}</code>{' '}
+            <Text span inherit c="dimmed" data-reason={call.reason}>
+              {callReason(call)}
+            </Text>
             {call.changed !== undefined && (
               <>
                 {call.changed.hook === null ? '; a hook' : `; the hook ${call.changed.hook}`} changed it from{' '}
@@ -418,7 +421,7 @@ function Turn({ turn: { number, at, message, by, calls } }: { turn: Receipt['tur
             )}
           </li>
         ))}
-      </ul>
+      </Flex>
     </details>
   );
 }
@@ -442,7 +445,7 @@ function SandboxOf({ stage }: { stage: StageView }) {
   const canCommand = useCanCommand();
   const chosen = set.isPending ? set.variables.sandbox : stage.sandbox;
   return (
-    <div className={css.sandbox}>
+    <Stack gap="xs" align="flex-start">
       {stage.session !== null && <Isolation session={stage.session} />}
       <NativeSelect
         size="xs"
@@ -452,11 +455,11 @@ function SandboxOf({ stage }: { stage: StageView }) {
         disabled={!canCommand || set.isPending}
         onChange={(event) => set.mutate({ stageId: stage.id, sandbox: sandboxOf(event.currentTarget.value) })}
       />
-      <p className={css.phaseState}>
+      <Hint>
         In the sandbox, commands cannot approve their own requests, and ask before they use the network. Turn it off for
         work that needs a database or Docker on this machine. Takes effect at the next start.
-      </p>
-    </div>
+      </Hint>
+    </Stack>
   );
 }
 

@@ -8,7 +8,7 @@ import {
   type ProjectId,
   type StageId,
 } from '@callboard/contract';
-import { Badge, Button, Checkbox, Select, TextInput } from '@mantine/core';
+import { Badge, Box, Button, Checkbox, Flex, Select, Stack, Text, TextInput } from '@mantine/core';
 import { IconExternalLink, IconGitBranch, IconMessages } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -20,10 +20,9 @@ import { client } from '../../lib/api-client.ts';
 import { count, formatSize } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { FormEnd } from '../../ui/form-end.tsx';
-import css from '../../ui/forms.module.css';
 import { ErrorNote, FinishProblemNote, Note } from '../../ui/notes.tsx';
+import { Facts, Hint, Indented, RowButton, ScrollList } from '../../ui/primitives.tsx';
 import { MiddleCut, TimeSince } from '../../ui/text.tsx';
-import own from './move-in.module.css';
 
 /** Chooses a conversation that was begun in a terminal, and continues it as a stage. */
 export function ConversationsForm({ wantedProject }: { wantedProject: ProjectId | null }) {
@@ -56,14 +55,13 @@ function ChooseConversation({ projectId }: { projectId: ProjectId }) {
         isRetrying={isFetching}
       />
     );
-  if (data === undefined)
-    return <div className={own.list} aria-busy role="status" aria-label="Reading conversations" />;
+  if (data === undefined) return <Box h={120} aria-busy role="status" aria-label="Reading conversations" />;
   if (data.conversations.length === 0)
     return (
-      <p className={css.about}>
+      <Hint>
         No conversations here. Those that you hold with <code>claude</code> in a terminal, in a folder of this project,
         are listed. Callboard looks in <code>{data.source}</code>.
-      </p>
+      </Hint>
     );
   const found = findConversations(data.conversations, text);
   return (
@@ -75,15 +73,15 @@ function ChooseConversation({ projectId }: { projectId: ProjectId }) {
         onChange={(event) => setText(event.currentTarget.value)}
         data-autofocus
       />
-      <ul className={own.list} aria-label="Conversations">
+      <ScrollList mih={120} mah="min(52vh, 480px)" p="xs" aria-label="Conversations">
         {found.map((conversation) => (
           <li key={conversation.conversationId}>
             <ConversationRow conversation={conversation} press={() => choose(conversation)} />
           </li>
         ))}
-      </ul>
-      {found.length === 0 && <p className={css.about}>Nothing matches "{text}".</p>}
-      {data.older > 0 && <p className={css.about}>{count(data.older, 'older one is', 'older ones are')} not listed.</p>}
+      </ScrollList>
+      {found.length === 0 && <Hint>Nothing matches "{text}".</Hint>}
+      {data.older > 0 && <Hint>{count(data.older, 'older one is', 'older ones are')} not listed.</Hint>}
     </>
   );
 }
@@ -91,32 +89,36 @@ function ChooseConversation({ projectId }: { projectId: ProjectId }) {
 function ConversationRow({ conversation, press }: { conversation: Conversation; press: () => void }) {
   const { folder, branch, messages, bytes, updatedAt, isOpen } = conversation;
   return (
-    <button type="button" className={own.row} onClick={press}>
-      <span className={own.title}>
-        <span>{conversationTitle(conversation)}</span>
-        {isOpen && (
-          <Badge variant="default" size="sm" tt="none" fw={500}>
-            Open in a terminal
-          </Badge>
-        )}
-      </span>
-      <span className={own.facts}>
-        <TimeSince at={updatedAt} ago />
-        <span>
-          <IconMessages size={14} aria-hidden /> {messages === null ? formatSize(bytes) : count(messages, 'message')}
-        </span>
-        {branch !== null && (
-          <span>
-            <IconGitBranch size={14} aria-hidden /> {branch}
-          </span>
-        )}
-        <code>
-          <MiddleCut text={folder} />
-        </code>
-      </span>
-    </button>
+    <RowButton onClick={press}>
+      <Flex component="span" direction="column" miw={0}>
+        <Flex component="span" gap="sm" align="center">
+          <span className="truncate">{conversationTitle(conversation)}</span>
+          {isOpen && (
+            <Badge variant="default" size="sm" tt="none" fw={500} flex="none">
+              Open in a terminal
+            </Badge>
+          )}
+        </Flex>
+        <Facts component="span" fz="xs" align="center">
+          <TimeSince at={updatedAt} ago />
+          <Fact icon={<IconMessages size={14} aria-hidden />}>
+            {messages === null ? formatSize(bytes) : count(messages, 'message')}
+          </Fact>
+          {branch !== null && <Fact icon={<IconGitBranch size={14} aria-hidden />}>{branch}</Fact>}
+          <code>
+            <MiddleCut text={folder} />
+          </code>
+        </Facts>
+      </Flex>
+    </RowButton>
   );
 }
+
+const Fact = ({ icon, children }: { icon: ReactNode; children: ReactNode }) => (
+  <Flex component="span" gap="xs" align="center" miw={0}>
+    {icon} {children}
+  </Flex>
+);
 
 interface AdoptFormProps {
   projectId: ProjectId;
@@ -142,7 +144,7 @@ function AdoptForm({ projectId, conversation, folder, back }: AdoptFormProps) {
   };
   const files = folder?.uncommitted ?? 0;
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
       <TextInput
         label="Title"
         value={title}
@@ -150,8 +152,10 @@ function AdoptForm({ projectId, conversation, folder, back }: AdoptFormProps) {
         onChange={(event) => setTitle(event.currentTarget.value)}
         data-autofocus
       />
-      <blockquote className={own.text}>{firstWords}</blockquote>
-      <p className={css.about}>{whereItBegins(folder)}</p>
+      <Indented component="blockquote" className="pre-wrap" mah={132} c="dimmed" fz="row">
+        {firstWords}
+      </Indented>
+      <Hint>{whereItBegins(folder)}</Hint>
       {files > 0 && (
         <Checkbox
           label={`Take ${count(files, 'uncommitted file')} along`}
@@ -160,21 +164,21 @@ function AdoptForm({ projectId, conversation, folder, back }: AdoptFormProps) {
           onChange={(event) => setUncommitted(event.currentTarget.checked)}
         />
       )}
-      <p className={css.about}>
+      <Hint>
         Claude continues with a copy of the conversation when you write the next message. The conversation in the
         terminal stays as it is.
         {isOpen && ' It is open there now: what is said there from here on is not in the stage.'}
-      </p>
+      </Hint>
       {adopt.isError && <ErrorNote lead="The conversation was not continued." error={adopt.error} />}
       <FormEnd>
-        <Button className={css.first ?? ''} variant="default" onClick={back}>
+        <Button mr="auto" variant="default" onClick={back}>
           Back
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={adopt.isPending}>
           Continue as a stage
         </Button>
       </FormEnd>
-    </form>
+    </Flex>
   );
 }
 
@@ -259,9 +263,9 @@ function ProjectField({ wanted, children }: ProjectFieldProps) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const [picked, pick] = useState(wanted);
   const project = projects.find(({ id }) => id === picked) ?? projects[0];
-  if (project === undefined) return <p className={css.about}>Add a project first.</p>;
+  if (project === undefined) return <Hint>Add a project first.</Hint>;
   return (
-    <div className={css.form}>
+    <Stack gap="lg">
       {projects.length > 1 && (
         <Select
           label="Project"
@@ -272,7 +276,7 @@ function ProjectField({ wanted, children }: ProjectFieldProps) {
         />
       )}
       {children(project.id)}
-    </div>
+    </Stack>
   );
 }
 
@@ -311,29 +315,31 @@ function ChooseIssues({ projectId }: { projectId: ProjectId }) {
   };
   return (
     <>
-      <form className={own.search} onSubmit={submit}>
+      <Flex component="form" wrap="wrap" align="flex-end" gap="sm" onSubmit={submit}>
         <TextInput
           label="Search"
           placeholder="Words, or what the search of the code host takes"
+          flex="1 1 240px"
           value={typed.q}
           onChange={(event) => type({ ...typed, q: event.currentTarget.value })}
           data-autofocus
         />
         <TextInput
           label="Label"
+          flex="0 1 160px"
           value={typed.label}
           onChange={(event) => type({ ...typed, label: event.currentTarget.value })}
         />
         <Button type="submit" variant="default" loading={isFetching}>
           Search
         </Button>
-      </form>
+      </Flex>
       {data === undefined ? (
-        <div className={own.list} aria-busy role="status" aria-label="Reading issues" />
+        <Box h={120} aria-busy role="status" aria-label="Reading issues" />
       ) : (
         <Issues data={data} chosen={chosen} choose={choose} />
       )}
-      <p className={css.about}>Anybody may have written an issue. Read it before you start its stage.</p>
+      <Hint>Anybody may have written an issue. Read it before you start its stage.</Hint>
       {take.isSuccess && <Taken reply={take.data} />}
       {take.isError && <ErrorNote lead="Not all issues were imported." error={take.error} />}
       <FormEnd>
@@ -356,21 +362,19 @@ interface IssuesProps {
 }
 
 function Issues({ data: { issues, repository }, chosen, choose }: IssuesProps) {
-  if (issues.length === 0) return <p className={css.about}>No open issues{repository && ` in ${repository}`}.</p>;
+  if (issues.length === 0) return <Hint>No open issues{repository && ` in ${repository}`}.</Hint>;
   const toggle = (number: number) =>
     choose(chosen.includes(number) ? chosen.filter((one) => one !== number) : [...chosen, number]);
   return (
     <>
-      <ul className={own.list} aria-label="Issues">
+      <ScrollList mih={120} mah="min(52vh, 480px)" p="xs" aria-label="Issues">
         {issues.map((issue) => (
           <li key={issue.number}>
             <IssueRow issue={issue} isChosen={chosen.includes(issue.number)} toggle={() => toggle(issue.number)} />
           </li>
         ))}
-      </ul>
-      {issues.length === LISTED_ISSUES && (
-        <p className={css.about}>Only {LISTED_ISSUES} are listed. Search for others.</p>
-      )}
+      </ScrollList>
+      {issues.length === LISTED_ISSUES && <Hint>Only {LISTED_ISSUES} are listed. Search for others.</Hint>}
     </>
   );
 }
@@ -378,17 +382,20 @@ function Issues({ data: { issues, repository }, chosen, choose }: IssuesProps) {
 function IssueRow({ issue, isChosen, toggle }: { issue: Issue; isChosen: boolean; toggle: () => void }) {
   const { number, title, url, labels, author, updatedAt, stageId } = issue;
   return (
-    <div className={own.row}>
+    <Box p="xs">
       <Checkbox
         checked={isChosen}
         onChange={toggle}
         label={
           <>
-            {title} <span className={own.number}>#{number}</span>
+            {title}{' '}
+            <Text span c="dimmed" inherit>
+              #{number}
+            </Text>
           </>
         }
       />
-      <span className={own.facts} data-beside>
+      <Facts pl={28} fz="xs" align="center">
         {updatedAt !== null && <TimeSince at={updatedAt} ago />}
         {author !== null && <span>{author}</span>}
         {labels.map((label) => (
@@ -400,8 +407,8 @@ function IssueRow({ issue, isChosen, toggle }: { issue: Issue; isChosen: boolean
         <a href={url} target="_blank" rel="noreferrer" aria-label={`Issue ${number} on its page`}>
           <IconExternalLink size={14} aria-hidden />
         </a>
-      </span>
-    </div>
+      </Facts>
+    </Box>
   );
 }
 

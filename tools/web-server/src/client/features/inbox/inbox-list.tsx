@@ -1,12 +1,14 @@
 import { type PendingRequest, type StageView, waitingSince } from '@callboard/contract';
-import { Button, Checkbox } from '@mantine/core';
+import { Anchor, Button, Checkbox, Group, Text } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
+import clsx from 'clsx';
 import { memo, type ReactElement, type ReactNode, useEffect, useId, useRef } from 'react';
 import { Link } from 'react-router';
 import { clockTime, count, requestKey } from '../../lib/format.ts';
 import { stoppedText } from '../../lib/stage-status.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
 import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { Empty, Hint, Panel } from '../../ui/primitives.tsx';
 import { useShortcuts } from '../../ui/shortcuts.tsx';
 import { TextWithPath, TimeSince } from '../../ui/text.tsx';
 import { RisksLine, Why } from '../approvals/approval-body.tsx';
@@ -28,8 +30,6 @@ import {
   mayBeDecidedAsBatch,
   useInboxPicks,
 } from './inbox-items.ts';
-import picking from './inbox-picking.module.css';
-import inboxTogetherStyles from './inbox-together.module.css';
 
 interface InboxListProps {
   groups: readonly InboxGroup[];
@@ -67,14 +67,14 @@ export function InboxList(props: InboxListProps) {
   const requestRow = (request: PendingRequest) => {
     const { key, row } = rowOf(request);
     return (
-      <li key={key} className={picking.rowPlace}>
+      <li key={key} className={css.rowPlace}>
         <RequestRow {...row} request={request} />
         <PickBox request={request} title={row.place?.title ?? request.stageId} />
       </li>
     );
   };
   return (
-    <div className={css.listPane} data-picking={isPicking}>
+    <div className={css.list} data-picking={isPicking}>
       <div role="status">
         {decideAll.data !== undefined && decideAll.data.length > 0 && (
           <Report outcomes={decideAll.data} dismiss={decideAll.reset} />
@@ -82,13 +82,13 @@ export function InboxList(props: InboxListProps) {
       </div>
       {others}
       {isEmpty && (
-        <p className={css.empty}>
+        <Empty>
           {isFiltered
             ? 'Nothing that matches the filter is waiting for you.'
             : 'Nothing is waiting for you. Requests and stopped stages appear here, the longest waiting first.'}
-        </p>
+        </Empty>
       )}
-      <ul className={css.list}>
+      <ul>
         {groups.map((group) => {
           const rows = group.requests.map(requestRow);
           if (group.requests.length === 1) return rows;
@@ -121,10 +121,10 @@ function Section({ title, children }: { title: string; children: ReactElement[] 
   if (children.length === 0) return null;
   return (
     <section aria-labelledby={titleId}>
-      <h2 className={css.subhead} id={titleId}>
+      <Text component="h2" size="row" fw={500} c="dimmed" p="12px 12px 4px" id={titleId}>
         {title}
-      </h2>
-      <ul className={css.list}>
+      </Text>
+      <ul>
         {children.map((row) => (
           <li key={row.key}>{row}</li>
         ))}
@@ -159,8 +159,8 @@ function GroupHead({ group, inspect }: GroupHeadProps) {
   const { requests, rule } = group;
   const n = requests.length;
   return (
-    <div className={css.groupHead}>
-      <span className={css.groupWords}>
+    <Group justify="space-between" gap="4px 8px" p="4px 8px 4px 12px">
+      <Hint span>
         {rule === null ? (
           `${n} identical requests`
         ) : (
@@ -168,11 +168,11 @@ function GroupHead({ group, inspect }: GroupHeadProps) {
             {n} under the rule <code>{rule}</code>
           </>
         )}
-      </span>
+      </Hint>
       <Button variant="subtle" size="compact-sm" aria-keyshortcuts="Shift+X" onClick={() => inspect(group)}>
         Look at all {n}
       </Button>
-    </div>
+    </Group>
   );
 }
 
@@ -181,7 +181,7 @@ function Report({ outcomes, dismiss }: { outcomes: readonly ItemOutcome[]; dismi
   const failed = outcomes.filter((outcome) => outcome.failed).length;
   const done = outcomes.length - failed;
   return (
-    <div className={css.report}>
+    <Panel bg="var(--sunken)" gap="xs" align="flex-start" maw={360} mb="sm" fz="row">
       <p>
         {count(done, 'request', 'requests')} {outcomes.find((outcome) => !outcome.failed)?.text ?? 'decided'}
         {failed > 0 && `, ${failed} not`}.
@@ -194,7 +194,7 @@ function Report({ outcomes, dismiss }: { outcomes: readonly ItemOutcome[]; dismi
       <Button variant="subtle" color="gray" size="compact-sm" onClick={dismiss}>
         Dismiss
       </Button>
-    </div>
+    </Panel>
   );
 }
 
@@ -229,7 +229,7 @@ const RequestRow = memo(function RequestRow({ request, isLater = false, until, .
     <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt}>
       <div className={css.rowAsk} title={summary}>
         <KindIcon kind={kind} toolName={toolName} size={14} />
-        <span className={css.rowText}>
+        <span className="truncate">
           <TextWithPath text={summary} path={askPath(request, folder)} isLine />
         </span>
       </div>
@@ -248,7 +248,7 @@ const PickBox = memo(function PickBox({ request, title }: { request: PendingRequ
   if (!mayBeDecidedAsBatch(request)) return null;
   return (
     <Checkbox
-      className={picking.pick}
+      className={css.pick}
       size="xs"
       aria-label={`Pick ${title}`}
       checked={isPicked}
@@ -263,8 +263,8 @@ const StageRow = memo(function StageRow({ stage, ...row }: RowProps & { stage: S
   const { text, tone } = stoppedText(stage);
   return (
     <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitingSince(stage)}>
-      <div className={css.rowAsk} data-tone={tone} title={text}>
-        <span className={css.rowText}>{text}</span>
+      <div className={css.rowAsk} data-tone={tone === 'fail' ? tone : undefined} title={text}>
+        <span className="truncate">{text}</span>
       </div>
     </Row>
   );
@@ -283,18 +283,12 @@ function Row({ id, stageId, at, isSelected, address, place, children }: RowFrame
   return (
     <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }} onClick={() => askFor(id)}>
       <div className={css.rowTop}>
-        {place?.project !== undefined && (
-          <span className={css.rowProject} title={place.project}>
-            <ProjectMark name={place.project} />
-          </span>
-        )}
-        <span className={css.rowTitle} title={title}>
+        {place?.project !== undefined && <ProjectMark name={place.project} />}
+        <strong className="truncate" title={title}>
           {title}
-        </span>
-        <span className={css.rowId}>
-          <StageIdText id={stageId} />
-        </span>
-        <span className={css.rowTime}>
+        </strong>
+        <StageIdText id={stageId} />
+        <span className={clsx(css.rowTime, 'figures')}>
           <TimeSince at={at} />
         </span>
       </div>
@@ -374,11 +368,11 @@ export function InboxBatch({ requests, decideAll }: BatchProps) {
   const about = batchKey(requests.map(requestKey));
   const stages = new Set(requests.map(({ stageId }) => stageId)).size;
   return (
-    <DecisionSlot key={about} about={about} className={inboxTogetherStyles.together} armsAlone={false}>
-      <h2 className={inboxTogetherStyles.title}>
+    <DecisionSlot key={about} about={about} className={css.batch} armsAlone={false}>
+      <Text component="h2" fw={600} p="16px 16px 8px">
         {count(requests.length, 'request', 'requests')} in {count(stages, 'stage', 'stages')}
-      </h2>
-      <ol className={inboxTogetherStyles.list} aria-label="Picked requests">
+      </Text>
+      <ol className={css.batchList} aria-label="Picked requests">
         {requests.map((one) => (
           <BatchItem key={requestKey(one)} request={one} />
         ))}
@@ -396,24 +390,24 @@ function BatchItem({ request }: { request: PendingRequest }) {
   const project = useProjectName(stageId);
   const isChecked = useInboxPicks(({ looked }) => looked.has(key));
   return (
-    <li className={inboxTogetherStyles.item} data-item={key}>
-      <div className={inboxTogetherStyles.itemTop}>
+    <li data-item={key}>
+      <Group gap={6} wrap="nowrap">
         {project !== undefined && <ProjectMark name={project} />}
-        <Link className={inboxTogetherStyles.stage} to={`/stages/${stageId}`} title={title}>
+        <Anchor component={Link} c="inherit" fw={500} truncate to={`/stages/${stageId}`} title={title}>
           {title}
-        </Link>
+        </Anchor>
         <StageIdText id={stageId} />
         {isChecked && (
-          <span className={inboxTogetherStyles.looked}>
+          <Group gap="xs" ml="auto" c="dimmed" fz="xs" wrap="nowrap">
             <IconCheck size={14} aria-hidden /> looked at
-          </span>
+          </Group>
         )}
-      </div>
-      <p className={inboxTogetherStyles.asked}>
+      </Group>
+      <Hint>
         {requestText(request, folder)} Asked <TimeSince at={createdAt} ago />
         {agent !== null && ` by agent “${agent}”`}
         {parentAgent !== null && `, started by agent “${parentAgent}”`}
-      </p>
+      </Hint>
       <RequestMeta request={request} />
       {kind === 'network' ? <AskedHost request={request} /> : <AskedInput request={request} folder={folder} isWhole />}
       <RisksLine stakes={stakes} />
@@ -446,8 +440,10 @@ function BatchActions({ requests, decideAll }: BatchProps) {
   return (
     <div className={request.actions}>
       <StillSending isPending={decideAll.isPending} />
-      <div className={inboxTogetherStyles.progress}>
-        <span role="status">{open.length === 0 ? `All ${n} looked at` : `${n - open.length} of ${n} looked at`}</span>
+      <Group gap="4px 8px" flex="1 1 auto">
+        <Hint span role="status">
+          {open.length === 0 ? `All ${n} looked at` : `${n - open.length} of ${n} looked at`}
+        </Hint>
         {open.length > 0 && (
           <Button variant="subtle" size="compact-sm" aria-keyshortcuts="l" onClick={next}>
             Next to look at
@@ -456,7 +452,7 @@ function BatchActions({ requests, decideAll }: BatchProps) {
         <Button variant="subtle" color="gray" size="compact-sm" aria-keyshortcuts="s" onClick={later}>
           Later
         </Button>
-      </div>
+      </Group>
       <div className={request.buttons}>
         <VerdictButton
           label={`Deny all ${n}`}
@@ -499,5 +495,5 @@ export function Viewed({ about }: { about: string }) {
       observer.disconnect();
     };
   }, [about]);
-  return <span ref={end} className={inboxTogetherStyles.end} data-end-of={about} aria-hidden />;
+  return <span ref={end} className={css.end} data-end-of={about} aria-hidden />;
 }

@@ -8,7 +8,7 @@ import {
   visibleText,
   waitingSince,
 } from '@callboard/contract';
-import { Button, NativeSelect } from '@mantine/core';
+import { Anchor, Button, Flex, Group, NativeSelect, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId, useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
@@ -27,6 +27,7 @@ import { retryDoes } from '../../lib/denial-text.ts';
 import { requestKey } from '../../lib/format.ts';
 import { canAcknowledgeDenial, phaseNext, reasonText, stateLabel, stoppedText } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useStable } from '../../ui/stable-button.tsx';
 import { TimeSince } from '../../ui/text.tsx';
@@ -58,7 +59,6 @@ import {
   wantedKey,
 } from './inbox-items.ts';
 import { batchKey, InboxBatch, InboxList, useInboxKeys, Viewed } from './inbox-list.tsx';
-import picking from './inbox-picking.module.css';
 
 interface InboxProps {
   /** Items above the list that are neither a request nor a stopped stage. */
@@ -197,10 +197,8 @@ function PaneHead({ canPick }: { canPick: boolean }) {
   const startPicking = useInboxPicks((state) => state.startPicking);
   const isPicking = useInboxPicks((state) => state.isPicking || state.picked.size > 0);
   return (
-    <div className={css.paneHead}>
-      <h1 className={css.head} id="inbox-title">
-        Inbox
-      </h1>
+    <Group justify="space-between" mih={40} p="8px 8px 0 20px">
+      <h1 id="inbox-title">Inbox</h1>
       <div>
         {canPick && !isPicking && (
           <Button variant="subtle" color="gray" size="compact-sm" onClick={startPicking}>
@@ -211,7 +209,7 @@ function PaneHead({ canPick }: { canPick: boolean }) {
           Rules
         </Button>
       </div>
-    </div>
+    </Group>
   );
 }
 
@@ -224,17 +222,19 @@ interface PickedBarProps {
 /** How many are picked. From two on they are shown beside the list; on a phone after a tap. */
 function PickedBar({ count, show, clear }: PickedBarProps) {
   return (
-    <div className={picking.pickedBar}>
-      <span role="status">{count === 1 ? '1 picked: pick another to decide both' : `${count} picked`}</span>
+    <Group className={css.pickedBar} wrap="nowrap" p="8px 8px 8px 20px" fz="row">
+      <Text span inherit flex={1} role="status">
+        {count === 1 ? '1 picked: pick another to decide both' : `${count} picked`}
+      </Text>
       {count > 1 && (
-        <Button className={picking.showPicked} size="compact-sm" onClick={show}>
+        <Button hiddenFrom="sm" size="compact-sm" onClick={show}>
           Look at them
         </Button>
       )}
       <Button variant="subtle" color="gray" size="compact-sm" aria-keyshortcuts="Escape" onClick={clear}>
         Clear
       </Button>
-    </div>
+    </Group>
   );
 }
 
@@ -248,12 +248,10 @@ function BatchDetail({ requests, decideAll, back }: BatchDetailProps) {
   return (
     <>
       <nav className={css.links} aria-label="Picked requests">
-        <button type="button" className={css.back} onClick={back}>
+        <Anchor component="button" type="button" hiddenFrom="sm" onClick={back}>
           Back to the list
-        </button>
-        <span className={css.keys} aria-hidden>
-          X to pick · L to look at the next · A D to decide all · Esc to clear
-        </span>
+        </Anchor>
+        <Keys>X to pick · L to look at the next · A D to decide all · Esc to clear</Keys>
       </nav>
       <div className={css.room}>
         <InboxBatch requests={requests} decideAll={decideAll} />
@@ -261,6 +259,12 @@ function BatchDetail({ requests, decideAll, back }: BatchDetailProps) {
     </>
   );
 }
+
+const Keys = ({ children }: { children: ReactNode }) => (
+  <Hint span visibleFrom="sm" ml="auto" aria-hidden>
+    {children}
+  </Hint>
+);
 
 interface DetailProps {
   item: InboxItem;
@@ -275,14 +279,14 @@ function Detail({ item, count, list }: DetailProps) {
   return (
     <>
       <nav className={css.links} aria-label={isRequest ? 'Request' : 'Stage'}>
-        <Link className={css.back} to={list}>
+        <Anchor component={Link} hiddenFrom="sm" to={list}>
           All {count}
-        </Link>
+        </Anchor>
         <Link to={`/stages/${item.stageId}`}>Open the stage</Link>
-        <span className={css.keys} aria-hidden>
+        <Keys>
           J K to move · {isRequest ? 'A D to decide · S for later · X to pick' : 'A to continue'} · Enter to open the
           stage
-        </span>
+        </Keys>
       </nav>
       <div className={css.room} {...{ [ROOM]: true }}>
         {isRequest ? (
@@ -334,7 +338,7 @@ function InboxFilters({ filter, rows, shown }: InboxFiltersProps) {
   const isFiltered = isInboxFiltered(filter);
   if (rows.length < 2 && !isFiltered) return null;
   return (
-    <search className={picking.filters} aria-label="Filter the inbox">
+    <Flex component="search" wrap="wrap" gap="xs" p="4px 8px 8px 20px" aria-label="Filter the inbox">
       {PARTS.map((part) => {
         const choices = inboxChoices(part, { rows, filter, projects });
         if (choices.length < 2 && filter[part] === '') return null;
@@ -343,6 +347,8 @@ function InboxFilters({ filter, rows, shown }: InboxFiltersProps) {
           <NativeSelect
             key={part}
             size="xs"
+            flex="1 1 96px"
+            miw={0}
             aria-label={NAMES[part]}
             data={[{ value: '', label: LABELS[part] }, ...data]}
             value={filter[part]}
@@ -351,16 +357,16 @@ function InboxFilters({ filter, rows, shown }: InboxFiltersProps) {
         );
       })}
       {isFiltered && (
-        <div className={picking.shown}>
-          <span role="status">
+        <Group justify="space-between" flex="1 0 100%">
+          <Hint span role="status">
             {shown} of {rows.length} shown
-          </span>
+          </Hint>
           <Button variant="subtle" size="compact-sm" onClick={() => choose({ project: '', kind: '', risk: '' })}>
             Show all
           </Button>
-        </div>
+        </Group>
       )}
-    </search>
+    </Flex>
   );
 }
 
@@ -373,17 +379,15 @@ function InboxStage({ stage }: { stage: StageView }) {
   const project = useProjectName(stage.id);
   return (
     <DecisionSlot about={String(stage.id)}>
-      <article className={css.stopped} aria-labelledby={titleId}>
-        <h2 className={css.stoppedTitle} id={titleId}>
-          {stage.title}
-        </h2>
-        <p className={css.stoppedState}>
+      <Flex component="article" direction="column" gap="sm" p="lg" aria-labelledby={titleId}>
+        <h2 id={titleId}>{stage.title}</h2>
+        <Hint>
           <strong data-tone={tone}>{text}</strong> · {project} · waits <TimeSince at={waitingSince(stage)} />
-        </p>
-        {why !== null && why.toLowerCase() !== text.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
+        </Hint>
+        {why !== null && why.toLowerCase() !== text.toLowerCase() && <p className="pre-wrap">{why}</p>}
         <ContinueAction stage={stage} />
         {canAcknowledgeDenial(stage) && <RetryAction stage={stage} />}
-      </article>
+      </Flex>
     </DecisionSlot>
   );
 }
@@ -403,13 +407,12 @@ function ContinueAction({ stage }: { stage: StageView }) {
       return true;
     },
   });
-  if (step === null)
-    return <p className={css.stoppedDoes}>Its page shows what happened, and takes a message to Claude</p>;
+  if (step === null) return <Hint>Its page shows what happened, and takes a message to Claude</Hint>;
   return (
-    <div className={css.stoppedStep}>
-      <span className={css.stoppedDoes} id={doesId}>
+    <Group justify="flex-end" gap="8px 16px">
+      <Hint span id={doesId}>
         {step.does}
-      </span>
+      </Hint>
       <DecisionButton
         disabled={off}
         loading={step.isSending}
@@ -420,7 +423,7 @@ function ContinueAction({ stage }: { stage: StageView }) {
       >
         {step.label}
       </DecisionButton>
-    </div>
+    </Group>
   );
 }
 
@@ -434,7 +437,7 @@ function Retry({ denied, title }: { denied: DeniedCall; title: string }) {
   const { data } = useQuery(denialRetryQuery(denied));
   if (data === undefined) return null;
   const { rules, whyNot } = data.retry;
-  if (whyNot !== null) return <p className={css.stoppedDoes}>{visibleText(whyNot, 'prose')}</p>;
+  if (whyNot !== null) return <Hint>{visibleText(whyNot, 'prose')}</Hint>;
   return <RetryStep denied={denied} title={title} rules={rules} />;
 }
 
@@ -455,10 +458,10 @@ function RetryStep({ denied, title, rules }: { denied: DeniedCall; title: string
     },
   });
   return (
-    <div className={css.stoppedStep}>
-      <span className={css.stoppedDoes} id={doesId}>
+    <Group justify="flex-end" gap="8px 16px">
+      <Hint span id={doesId}>
         {retryDoes(rules)}
-      </span>
+      </Hint>
       <DecisionButton
         variant="default"
         disabled={off}
@@ -470,7 +473,7 @@ function RetryStep({ denied, title, rules }: { denied: DeniedCall; title: string
       >
         Allow and try again
       </DecisionButton>
-    </div>
+    </Group>
   );
 }
 

@@ -1,8 +1,7 @@
 import type { CommandInput, LimitSettings, LimitWait, LimitWindow, StageView, UsageLimits } from '@callboard/contract';
-import { Button, Checkbox, NativeSelect } from '@mantine/core';
+import { Button, Checkbox, Flex, Group, NativeSelect, Stack } from '@mantine/core';
 import { IconHourglass } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import clsx from 'clsx';
 import { limitsDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { useResume } from '../../data/session-commands.ts';
@@ -13,9 +12,8 @@ import { useNow } from '../../lib/hooks.ts';
 import { comingTime, formatShare, isAhead, limitWaitText, windowLabel } from '../../lib/limit-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import stageHeadStyles from '../../ui/stage-head.module.css';
+import { Banner, Hint, Meter } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './limits-dialog.module.css';
 
 /** The usage limits of the Claude account, with their times of reset, and what Callboard does at one. */
 export default function LimitsDialog() {
@@ -29,14 +27,14 @@ export default function LimitsDialog() {
       closeOnClickOutside
     >
       {data !== undefined && (
-        <div className={css.limits}>
+        <Stack gap="md" pb="md">
           {data.limits === null ? (
-            <p className={css.hint}>No session has reported a limit. An API key has none.</p>
+            <Hint>No session has reported a limit. An API key has none.</Hint>
           ) : (
             <Windows limits={data.limits} />
           )}
           <AtLimit settings={data.settings} />
-        </div>
+        </Stack>
       )}
     </Dialog>
   );
@@ -47,16 +45,16 @@ function Windows({ limits }: { limits: UsageLimits }) {
   const windows = limits.windows.filter(({ resetsAt }) => resetsAt === null || Date.parse(resetsAt) > now.getTime());
   return (
     <>
-      <ul className={css.windows} aria-label="Usage limits of the account">
+      <Flex component="ul" direction="column" gap="md" aria-label="Usage limits of the account">
         {windows.map((window) => (
           <Window key={window.name} window={window} now={now} />
         ))}
-      </ul>
-      <p className={css.hint}>
+      </Flex>
+      <Hint>
         {windows.length === 0 && 'All limits that were known have reset. '}As Claude Code last reported{' '}
         <TimeSince at={limits.at} ago />
         {limits.isUsingOverage && '. Usage beyond the limit is billed to the account'}.
-      </p>
+      </Hint>
     </>
   );
 }
@@ -66,20 +64,12 @@ function Window({ window, now }: { window: LimitWindow; now: Date }) {
   const share = utilization === null ? (status === 'reached' ? 'reached' : '') : formatShare(utilization);
   return (
     <li>
-      <div className={css.line}>
+      <Group justify="space-between">
         <span>{windowLabel(name)}</span>
         <span className="figures">{share}</span>
-      </div>
-      {utilization !== null && (
-        <div className={css.meter} aria-hidden>
-          <span style={{ width: `${Math.min(100, utilization * 100)}%` }} />
-        </div>
-      )}
-      {resetsAt !== null && (
-        <div className={css.hint} title={exactTime(resetsAt)}>
-          Resets {comingTime(resetsAt, now)}
-        </div>
-      )}
+      </Group>
+      {utilization !== null && <Meter share={utilization} />}
+      {resetsAt !== null && <Hint title={exactTime(resetsAt)}>Resets {comingTime(resetsAt, now)}</Hint>}
     </li>
   );
 }
@@ -94,7 +84,7 @@ function AtLimit({ settings }: { settings: LimitSettings }) {
   const { goesOnAtReset, holdStartsAt } = { ...settings, ...(update.isPending && update.variables) };
   const shares = [...new Set([...SHARES, ...(holdStartsAt === null ? [] : [holdStartsAt])])].toSorted((a, b) => a - b);
   return (
-    <div className={css.settings}>
+    <Stack gap="md">
       <Checkbox
         label="Continue automatically"
         description="Stages that stopped at a limit continue once it has reset. A stage can say otherwise in its details."
@@ -115,7 +105,7 @@ function AtLimit({ settings }: { settings: LimitSettings }) {
           update.mutate({ holdStartsAt: value === NEVER ? null : Number(value) })
         }
       />
-    </div>
+    </Stack>
   );
 }
 
@@ -144,18 +134,18 @@ export function LimitBanner({ stage }: { stage: StageView }) {
     </Button>
   );
   return (
-    <section className={clsx(stageHeadStyles.alarm, stageHeadStyles.inTerminal)} aria-labelledby="usage-limit">
+    <Banner isCalm icon={<IconHourglass size={20} />} aria-labelledby="usage-limit">
       <IconHourglass size={20} aria-hidden />
       <div>
         <h2 id="usage-limit">{text}</h2>
         <p>{bannerText(wait)}</p>
-        <div className={stageHeadStyles.alarmActions}>
+        <Group>
           {button('now', 'Try now')}
           {wait.goesOnAt !== null && button('never', 'Do not continue')}
           {wait.goesOnAt === null && wait.resetsAt !== null && button('at-reset', resetLabel(wait.resetsAt))}
-        </div>
+        </Group>
       </div>
-    </section>
+    </Banner>
   );
 }
 

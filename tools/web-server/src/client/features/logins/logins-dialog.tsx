@@ -1,5 +1,5 @@
 import type { Login } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Flex, Stack } from '@mantine/core';
 import { IconChartLine, IconDevices } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
@@ -8,8 +8,8 @@ import { loginsQuery } from '../../data/queries.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
+import { Entry, Hint, Tag } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './logins-dialog.module.css';
 import { useAddDevice, useLogout, useMetricsToken, useRevoke } from './new-logins.tsx';
 
 /** The logged-in browsers and terminals, each with a button that ends its login. */
@@ -19,17 +19,17 @@ export default function LoginsDialog() {
   return (
     <Dialog opened={opened} close={loginsDialog.close} title="Logins" size={560} closeOnClickOutside>
       {error !== null && <ErrorNote lead="The logins could not be read." error={error} retry={() => void refetch()} />}
-      <ul className={css.list} aria-label="Browsers and terminals that are logged in">
+      <ul aria-label="Browsers and terminals that are logged in">
         {data?.logins.map((login) => (
           <Row key={login.loginId} login={login} isOwn={login.loginId === data.current} />
         ))}
       </ul>
       {opened && <AddDevice />}
       {opened && <MetricsToken />}
-      <p className={css.hint}>
+      <Hint>
         A revoked login ends at once. A link can also be made in Callboard’s terminal: press <kbd>l</kbd>, or run{' '}
         <code>npx callboard link</code>.
-      </p>
+      </Hint>
     </Dialog>
   );
 }
@@ -40,15 +40,14 @@ function Row({ login, isOwn }: { login: Login; isOwn: boolean }) {
   const logout = useLogout();
   const { name, browser, createdAt } = login;
   return (
-    <li>
+    <Entry>
       <div>
         <div>
-          {browser}
-          {isOwn && <span className={css.own}>this browser</span>}
+          {browser} {isOwn && <Tag>this browser</Tag>}
         </div>
-        <div className={css.hint}>
+        <Hint>
           {name}, logged in <TimeSince at={createdAt} ago />
-        </div>
+        </Hint>
       </div>
       {isOwn ? (
         <Button
@@ -72,7 +71,7 @@ function Row({ login, isOwn }: { login: Login; isOwn: boolean }) {
           Revoke
         </Button>
       )}
-    </li>
+    </Entry>
   );
 }
 
@@ -83,9 +82,9 @@ function AddDevice() {
   const add = useAddDevice();
   const canCommand = useCanCommand();
   return (
-    <section className={css.device} aria-label="Add a device">
+    <Flex component="section" direction="column" gap="sm" align="flex-start" my="lg" aria-label="Add a device">
       {add.data === undefined ? (
-        <p className={css.hint}>Another browser that can reach this address logs in with a link.</p>
+        <Hint>Another browser that can reach this address logs in with a link.</Hint>
       ) : (
         <NewLink code={add.data.code} publicUrl={add.data.publicUrl} />
       )}
@@ -99,7 +98,7 @@ function AddDevice() {
       >
         {add.data === undefined ? 'Add a device' : 'Make another link'}
       </Button>
-    </section>
+    </Flex>
   );
 }
 
@@ -107,18 +106,18 @@ function AddDevice() {
 function NewLink({ code, publicUrl }: { code: string; publicUrl: string | null }) {
   const link = `${publicUrl ?? window.location.origin}/login?code=${encodeURIComponent(code)}`;
   return (
-    <div role="status" className={css.link}>
+    <Stack w="100%" role="status">
       <CopyLine text={link} label="login link" />
       {publicUrl !== null && (
         <Suspense fallback={null}>
           <QrCode text={link} label="QR code of the login link" />
         </Suspense>
       )}
-      <p className={css.hint}>
+      <Hint>
         {publicUrl !== null && 'Scan the code with the other device, or open the link there. '}
         Works once, for an hour. Anyone who has it can log in as you; a new login shows on every open board.
-      </p>
-    </div>
+      </Hint>
+    </Stack>
   );
 }
 
@@ -127,16 +126,16 @@ function MetricsToken() {
   const make = useMetricsToken();
   const canCommand = useCanCommand();
   return (
-    <section className={css.device} aria-label="Metrics">
+    <Flex component="section" direction="column" gap="sm" align="flex-start" my="lg" aria-label="Metrics">
       {make.data === undefined ? (
-        <p className={css.hint}>
+        <Hint>
           Prometheus reads <code>/metrics</code> with a token that can do nothing else.
-        </p>
+        </Hint>
       ) : (
-        <div role="status" className={css.link}>
+        <Stack w="100%" role="status">
           <CopyLine text={make.data.token} label="token for metrics" />
-          <p className={css.hint}>Copy it now: it is not shown again. Revoke it above.</p>
-        </div>
+          <Hint>Copy it now: it is not shown again. Revoke it above.</Hint>
+        </Stack>
       )}
       {make.isError && <ErrorNote lead="No token was made." error={make.error} />}
       <Button
@@ -148,6 +147,6 @@ function MetricsToken() {
       >
         {make.data === undefined ? 'Make a token for metrics' : 'Make another token'}
       </Button>
-    </section>
+    </Flex>
   );
 }

@@ -1,5 +1,4 @@
 import { encode } from 'uqr';
-import css from './logins-dialog.module.css';
 
 /** The light margin that readers need, in modules. */
 const MARGIN = 4;
@@ -9,9 +8,9 @@ export default function QrCode({ text, label }: { text: string; label: string })
   const { data, size } = encode(text, { border: MARGIN });
   const squares = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')));
   return (
-    <svg className={css.qr} role="img" aria-label={label} viewBox={`0 0 ${size} ${size}`} shapeRendering="crispEdges">
-      <rect width={size} height={size} className={css.light} />
-      <path d={squares.join('')} className={css.dark} />
+    <svg width={232} role="img" aria-label={label} viewBox={`0 0 ${size} ${size}`} shapeRendering="crispEdges">
+      <rect width={size} height={size} fill="#fff" />
+      <path d={squares.join('')} fill="#000" />
     </svg>
   );
 }

@@ -1,5 +1,5 @@
 import type { Machine, MachineId } from '@callboard/contract';
-import { Button, Group } from '@mantine/core';
+import { Box, Button, Group, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { machineLabel } from '../../data/machines.ts';
@@ -10,8 +10,8 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { PlainPage } from '../../ui/plain-page.tsx';
+import { Entry, Facts, Hint } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './machines.module.css';
 
 /** The machines that share the store. */
 export default function MachinesPage() {
@@ -29,9 +29,9 @@ export default function MachinesPage() {
         <ErrorNote lead="The machines could not be read." error={error} retry={() => void refetch()} />
       )}
       {data?.machines.length === 0 && <p>This Callboard has a store of its own, so there are no other machines.</p>}
-      <ul className={css.list} aria-label="Machines">
+      <Box component="ul" maw={860} aria-label="Machines">
         {machines.map((machine) => (
-          <Entry
+          <MachineEntry
             key={machine.id}
             machine={machine}
             isHere={machine.id === data?.here}
@@ -39,7 +39,7 @@ export default function MachinesPage() {
             ask={(what) => ask({ what, machine })}
           />
         ))}
-      </ul>
+      </Box>
       {dialog !== null && asked?.what === 'lose' && <LostDialog {...dialog} />}
       {dialog !== null && asked?.what === 'remove' && (
         <RemoveDialog {...dialog} onlyHere={onlyOn(dialog.machine, machines)} />
@@ -57,6 +57,7 @@ interface Asked {
 const onlyOn = ({ id, projects }: Machine, machines: readonly Machine[]): string[] =>
   projects.filter((project) => !machines.some((other) => other.id !== id && other.projects.includes(project)));
 
+const TONES = { connected: undefined, unreachable: 'needs', lost: 'fail' } as const;
 const STATES = { connected: 'Connected', unreachable: 'Unreachable', lost: 'Lost' } as const;
 
 interface EntryProps {
@@ -67,18 +68,28 @@ interface EntryProps {
   ask: (what: Asked['what']) => void;
 }
 
-function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
+function MachineEntry({ machine, isHere, isTwin, ask }: EntryProps) {
   const { name, state, since, seenAt, sessions, slots, freeSlots, load, projects } = machine;
   const canCommand = useCanCommand();
   return (
-    <li className={css.entry}>
-      <div className={css.what}>
-        <h2 className={css.name}>
+    <Entry>
+      <div>
+        <h2>
           {name}
-          {isHere && <span className={css.here}>this board is served from here</span>}
+          {isHere && (
+            <Hint span ml="sm">
+              this board is served from here
+            </Hint>
+          )}
         </h2>
-        <div className={css.facts}>
-          <span className={css.state} data-state={state}>
+        <Facts>
+          <Text
+            span
+            inherit
+            c={TONES[state] === undefined ? 'var(--text)' : undefined}
+            fw={500}
+            data-tone={TONES[state]}
+          >
             {STATES[state]}
             {state !== 'connected' && (
               <>
@@ -86,7 +97,7 @@ function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
                 <TimeSince at={state === 'unreachable' ? seenAt : since} />
               </>
             )}
-          </span>
+          </Text>
           {state === 'connected' && (
             <>
               <span>
@@ -110,7 +121,7 @@ function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
           )}
           {isTwin && <code>{machine.id}</code>}
           <span>{projects.length === 0 ? 'no repositories' : projects.join(', ')}</span>
-        </div>
+        </Facts>
       </div>
       {state === 'unreachable' && (
         <Button variant="default" size="sm" disabled={!canCommand} onClick={() => ask('lose')}>
@@ -122,7 +133,7 @@ function Entry({ machine, isHere, isTwin, ask }: EntryProps) {
           Remove
         </Button>
       )}
-    </li>
+    </Entry>
   );
 }
 
@@ -167,17 +178,15 @@ function LostDialog({ machine: { id }, name, close }: DialogProps) {
   const declare = useDeclareLost();
   return (
     <AskDialog title={`Declare ${name} lost`} verb="Declare lost" command={declare} id={id} close={close}>
-      <p className={css.words}>
+      <p>
         Its open requests are closed, and its stages are interrupted. They can be started on another machine, from their
         branches as last pushed; anything not pushed stays on {name}.
       </p>
-      <p className={css.words}>
+      <p>
         Claude Code may still work there: this ends Callboard’s orders, not its processes. When {name} comes back, it
         keeps the uncommitted work of these stages in git, ends their processes, and says so in their transcripts.
       </p>
-      <p className={css.words}>
-        The conversations are in the home folder of {name}. Elsewhere, Claude begins new ones.
-      </p>
+      <p>The conversations are in the home folder of {name}. Elsewhere, Claude begins new ones.</p>
     </AskDialog>
   );
 }
@@ -192,17 +201,17 @@ function RemoveDialog({ machine: { id }, name, onlyHere, close }: RemoveProps) {
   const remove = useRemoveMachine();
   return (
     <AskDialog title={`Remove ${name}`} verb="Remove" command={remove} id={id} close={close}>
-      <p className={css.words}>
+      <p>
         {name} leaves this list, and Callboard forgets where it has repositories. Stages and transcripts stay. What is
         pinned to {name} waits until you choose another machine.
       </p>
       {onlyHere.length > 0 && (
-        <p className={css.words}>
+        <p>
           No other machine has the repository of {onlyHere.join(', ')}. Add it on another one, so that the stages can
           run there.
         </p>
       )}
-      <p className={css.words}>
+      <p>
         If {name} comes back with its data, it is listed again. It first keeps the uncommitted work of the stages that
         were taken from it in git, and ends their processes.
       </p>
@@ -224,7 +233,7 @@ interface AskProps {
 function AskDialog({ title, verb, command, id, close, children }: AskProps) {
   return (
     <Dialog opened close={close} title={title} size={520}>
-      {children}
+      <Stack gap="md">{children}</Stack>
       {command.error !== null && <ErrorNote error={command.error} />}
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>

@@ -14,7 +14,7 @@ import {
   type SessionState,
   type StageId,
 } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, Menu, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Group, Menu, Text, Textarea } from '@mantine/core';
 import { IconChevronUp, IconSend2 } from '@tabler/icons-react';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
@@ -32,6 +32,7 @@ import { UPLOAD_MS, untilDelivered } from '../../lib/until-delivered.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { AttachButton, AttachedFile, DropZone, FileList, isImage, takeFiles } from '../../ui/attached-files.tsx';
 import { ErrorNote, FailureNote, Note } from '../../ui/notes.tsx';
+import { Hint, Panel } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { CompletionList, useTextCompletion } from '../../ui/text-completion.tsx';
 import { composerText, modeOfKey, sendModes } from './composer-text.ts';
@@ -151,10 +152,10 @@ function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isPaused, i
       {files.note !== null && <Note>{files.note}</Note>}
       <AttachedFiles stageId={stageId} kept={files.kept} uploading={files.uploading} />
       <CompletionList {...completion.list} />
-      <div className={css.row} data-composer>
+      <Group className={css.composer} wrap="nowrap" align="flex-end">
         <AttachButton off={!isStarted} add={files.add} />
         <Textarea
-          className={css.text}
+          flex={1}
           aria-label="Message"
           aria-describedby={hintId}
           {...completion.field}
@@ -175,14 +176,14 @@ function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isPaused, i
           isChecking={isChecking}
           submit={sending.submit}
         />
-      </div>
-      <div className={css.foot}>
+      </Group>
+      <Group gap="4px 12px">
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}
-        <div className={css.hint} id={hintId}>
+        <Hint className={css.hint} size="xs" flex="1 1 200px" id={hintId}>
           {composerText(state, { isDone, isAlarmed, isInTerminal, isPaused, isChecking })}
-        </div>
+        </Hint>
         {chips}
-      </div>
+      </Group>
     </DropZone>
   );
 }
@@ -394,7 +395,14 @@ function SendButton({ off, busy, isWorking, isChecking, submit }: SendButtonProp
       {isWorking && (
         <Menu position="top-end">
           <Menu.Target>
-            <ActionIcon variant="filled" size={32} aria-label="Other ways to send" disabled={off} className={css.ways}>
+            <ActionIcon
+              variant="filled"
+              size={32}
+              aria-label="Other ways to send"
+              disabled={off}
+              ml={1}
+              bdrs="0 6px 6px 0"
+            >
               <IconChevronUp size={16} />
             </ActionIcon>
           </Menu.Target>
@@ -406,7 +414,9 @@ function SendButton({ off, busy, isWorking, isChecking, submit }: SendButtonProp
                 rightSection={keys === '' ? null : <KeyHint>{keys}</KeyHint>}
               >
                 {label}
-                <span className={css.does}>{does}</span>
+                <Text span size="xs" c="dimmed" display="block">
+                  {does}
+                </Text>
               </Menu.Item>
             ))}
           </Menu.Dropdown>
@@ -427,7 +437,7 @@ function ReplacedMessages({ stageId, isWorking }: ReplacedMessagesProps) {
   if (saved.length === 0) return null;
   return (
     <section aria-label="Replaced messages">
-      <p className={css.aside}>Replaced: kept here, and not sent unless you say so.</p>
+      <Hint mb="xs">Replaced: kept here, and not sent unless you say so.</Hint>
       <ul className={css.queue}>
         {saved.map((message) => (
           <ReplacedRow key={message.key} stageId={stageId} message={message} isWorking={isWorking} />
@@ -448,12 +458,24 @@ function ReplacedRow({ stageId, message, isWorking }: ReplacedMessagesProps & { 
     files.length > 0 ? `with ${count(files.length, 'file')}: ${files.map(({ name }) => name).join(', ')}` : '',
   ].filter((word) => word !== '');
   return (
-    <li className={css.kept} aria-busy={busy}>
-      <div className={css.queuedText}>
+    <Panel
+      component="li"
+      direction="row"
+      align="flex-start"
+      wrap="wrap"
+      p="4px 4px 4px 12px"
+      c="dimmed"
+      aria-busy={busy}
+    >
+      <Text component="div" className="pre-wrap" flex="1 1 240px" miw={0} py="xs">
         {message.text}
-        {extras.length > 0 && <span className={css.extras}>{extras.join(' · ')}</span>}
-      </div>
-      <div className={css.keptActions}>
+        {extras.length > 0 && (
+          <Text span size="xs" c="dimmed" display="block">
+            {extras.join(' · ')}
+          </Text>
+        )}
+      </Text>
+      <Group gap="xs" ml="auto" wrap="nowrap">
         <Button
           size="compact-sm"
           variant="default"
@@ -473,8 +495,8 @@ function ReplacedRow({ stageId, message, isWorking }: ReplacedMessagesProps & { 
         >
           Discard
         </Button>
-      </div>
-    </li>
+      </Group>
+    </Panel>
   );
 }
 

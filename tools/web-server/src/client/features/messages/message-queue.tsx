@@ -1,6 +1,6 @@
 import type { MessageId, MessageMode, MessagePatch, QueuedMessage, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { ActionIcon, Button, Menu, Textarea } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, Stack, Text, Textarea } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowDown, IconArrowUp, IconDots, IconPencil, IconPlayerTrackNext, IconX } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -12,6 +12,7 @@ import { client } from '../../lib/api-client.ts';
 import { count } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CommandText, ErrorNote } from '../../ui/notes.tsx';
+import { Hint, Panel } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
 import { delayedText, nextGoes } from './composer-text.ts';
 import { newMessageId } from './message-draft.ts';
@@ -34,12 +35,12 @@ export function MessageQueue({ stageId, isWorking, isChecking, isInTerminal, isP
   if (data === undefined || data.queue.length === 0) return null;
   return (
     <section aria-label="Queued messages">
-      <p className={css.howMany}>
+      <Hint mb="xs">
         {count(data.queue.length, 'message')} queued
         {isInTerminal && ': the next one is sent when the stage is taken back from the terminal'}
         {!isInTerminal && !isPaused && isWorking && !data.held && `: ${nextGoes(isChecking)}`}
         {!isInTerminal && isPaused && !data.held && ': sent when the stage is released'}
-      </p>
+      </Hint>
       {data.held && !isInTerminal && <Held stageId={stageId} />}
       <Paused />
       <ol className={css.queue} ref={list}>
@@ -77,11 +78,11 @@ function Paused() {
   const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
   if (paused === null) return null;
   return (
-    <div className={css.held}>
+    <Group justify="space-between" wrap="nowrap" gap="md" mb="sm" c="dimmed" fz="row">
       <p>
         <CommandText text={paused} />
       </p>
-    </div>
+    </Group>
   );
 }
 
@@ -99,7 +100,7 @@ function Held({ stageId }: { stageId: StageId }) {
     resumes: session?.limitWait?.goesOnAt != null,
   });
   return (
-    <div className={css.held}>
+    <Group justify="space-between" wrap="nowrap" gap="md" mb="sm" c="dimmed" fz="row">
       <p>{why}</p>
       {action !== null && (
         <Button
@@ -112,7 +113,7 @@ function Held({ stageId }: { stageId: StageId }) {
           {action}
         </Button>
       )}
-    </div>
+    </Group>
   );
 }
 
@@ -207,7 +208,17 @@ function QueuedRow({ message, place, isLast, isWorking, isPaused }: QueuedRowPro
   if (editing) return <QueuedEdit message={message} close={() => setEditing(false)} />;
   const busy = remove.isPending || move.isPending || send.isPending;
   return (
-    <li className={css.queued} aria-busy={busy}>
+    <Panel
+      component="li"
+      direction="row"
+      align="flex-start"
+      p="4px 4px 4px 12px"
+      bd="1px dashed var(--line-control)"
+      aria-busy={busy}
+    >
+      <Text c="dimmed" lh="28px" aria-hidden>
+        {place + 1}.
+      </Text>
       <QueuedText text={message.text}>
         <Extras message={message} />
       </QueuedText>
@@ -223,7 +234,7 @@ function QueuedRow({ message, place, isLast, isWorking, isPaused }: QueuedRowPro
         send={(mode) => send.mutate({ messageId, mode })}
         remove={() => remove.mutate(messageId)}
       />
-    </li>
+    </Panel>
   );
 }
 
@@ -233,7 +244,11 @@ function Extras({ message: { attachments, isCommand, by } }: { message: QueuedMe
     attachments.length > 0 ? `with ${count(attachments.length, 'file')}` : '',
     by === null ? '' : `by ${by}`,
   ].filter((word) => word !== '');
-  return text.length === 0 ? null : <span className={css.extras}>{text.join(' · ')}</span>;
+  return text.length === 0 ? null : (
+    <Text span size="xs" c="dimmed" display="block">
+      {text.join(' · ')}
+    </Text>
+  );
 }
 
 /** The first lines of a message, and all of it on demand. */
@@ -251,17 +266,17 @@ function QueuedText({ text, children }: { text: string; children: ReactNode }) {
     return () => observer.disconnect();
   }, [isWhole]);
   return (
-    <div className={css.queuedText}>
-      <div ref={box} className={isWhole ? undefined : css.firstLines}>
+    <Text component="div" className="pre-wrap" flex={1} miw={0} py="xs">
+      <Text component="div" inherit lineClamp={isWhole ? undefined : 3} ref={box}>
         {text}
-      </div>
+      </Text>
       {isLong && (
         <Button size="compact-xs" variant="subtle" ml={-8} aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? 'Show less' : 'Show all'}
         </Button>
       )}
       {children}
-    </div>
+    </Text>
   );
 }
 
@@ -318,7 +333,7 @@ function QueuedActions(props: QueuedActionsProps) {
       </Menu>
     );
   return (
-    <div className={css.rowActions}>
+    <Group gap={0} wrap="nowrap">
       <RowButton label="Move up" off={off || isFirst} run={() => props.move(-1)}>
         <IconArrowUp size={16} />
       </RowButton>
@@ -348,7 +363,7 @@ function QueuedActions(props: QueuedActionsProps) {
       <RowButton label="Remove queued message" off={off} run={props.remove}>
         <IconX size={16} />
       </RowButton>
-    </div>
+    </Group>
   );
 }
 
@@ -392,35 +407,37 @@ function QueuedEdit({ message, close }: { message: QueuedMessage; close: () => v
     row.current?.scrollIntoView({ block: 'nearest' });
   }, []);
   return (
-    <li className={css.queued} ref={row}>
-      <div className={css.edit}>
-        <Textarea
-          aria-label="Queued message"
-          autosize
-          maxRows={8}
-          value={text}
-          autoFocus
-          onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') {
-              event.preventDefault();
-              close();
-            } else if (event.key === 'Enter' && !event.shiftKey && !isComposing(event.nativeEvent)) {
-              event.preventDefault();
-              save();
-            }
-          }}
-        />
-        {edit.isError && <ErrorNote error={edit.error} />}
-        <div className={css.editActions}>
-          <Button size="compact-sm" disabled={isOff} loading={edit.isPending} onClick={save}>
-            Save
-          </Button>
-          <Button size="compact-sm" variant="default" onClick={close}>
-            Cancel
-          </Button>
-        </div>
-      </div>
+    <li ref={row}>
+      <Panel direction="row" align="flex-start" p="4px 4px 4px 12px" bd="1px dashed var(--line-control)">
+        <Stack gap="xs" flex={1} miw={0} py="xs">
+          <Textarea
+            aria-label="Queued message"
+            autosize
+            maxRows={8}
+            value={text}
+            autoFocus
+            onChange={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Escape') {
+                event.preventDefault();
+                close();
+              } else if (event.key === 'Enter' && !event.shiftKey && !isComposing(event.nativeEvent)) {
+                event.preventDefault();
+                save();
+              }
+            }}
+          />
+          {edit.isError && <ErrorNote error={edit.error} />}
+          <Group gap="xs" pos="sticky" bottom={0} py="xs" bg="var(--surface)">
+            <Button size="compact-sm" disabled={isOff} loading={edit.isPending} onClick={save}>
+              Save
+            </Button>
+            <Button size="compact-sm" variant="default" onClick={close}>
+              Cancel
+            </Button>
+          </Group>
+        </Stack>
+      </Panel>
     </li>
   );
 }

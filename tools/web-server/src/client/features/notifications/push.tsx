@@ -1,9 +1,10 @@
 import { type AlertSettings, type CommandReply, type PushDevice, PushSubscriptionBody } from '@callboard/contract';
-import { Button, Switch } from '@mantine/core';
+import { Button, Group, Switch } from '@mantine/core';
 import { type QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { client } from '../../lib/api-client.ts';
 import { pushedRegistration, registerWorker } from '../../lib/register-worker.ts';
 import { ErrorNote, FailureNote, Note } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import css from './notifications.module.css';
 
@@ -97,7 +98,7 @@ export function PushPart({ alerts, isOff, change }: PushPartProps) {
       <h2 id="push">While Callboard is closed</h2>
       <ThisDevice isOff={isOff} />
       <Switch
-        className={css.switch}
+        mt="md"
         label="Allow from a notification"
         description="On all your devices. Only where the notification shows the whole command; otherwise it has Open and Deny."
         checked={alerts.allowFromNotification}
@@ -124,7 +125,7 @@ function ThisDevice({ isOff }: { isOff: boolean }) {
   return (
     <>
       <Switch
-        className={css.switch}
+        mt="md"
         label="Push to this device"
         description="Through the push service of this browser, encrypted: that service cannot read it"
         checked={own !== undefined}
@@ -148,7 +149,7 @@ function Test({ device: { deviceId, sentAt, problem }, isOff }: { device: PushDe
     onSettled: () => refreshPush(cache),
   });
   return (
-    <div className={css.test}>
+    <Group mt="sm" gap="8px 12px">
       <Button
         variant="default"
         size="xs"
@@ -160,9 +161,9 @@ function Test({ device: { deviceId, sentAt, problem }, isOff }: { device: PushDe
       </Button>
       {test.isSuccess && <span role="status">Sent. It appears in a moment.</span>}
       {test.isIdle && problem === null && sentAt !== null && (
-        <span className={css.hint}>
+        <Hint span>
           Last sent <TimeSince at={sentAt} ago />
-        </span>
+        </Hint>
       )}
       {test.isError && <ErrorNote error={test.error} />}
       {problem !== null && !test.isError && (
@@ -171,6 +172,6 @@ function Test({ device: { deviceId, sentAt, problem }, isOff }: { device: PushDe
           ). {problem.text}
         </FailureNote>
       )}
-    </div>
+    </Group>
   );
 }

@@ -1,5 +1,5 @@
 import type { Numbers, StageId } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconDownload } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { Link } from 'react-router';
@@ -7,6 +7,7 @@ import { Bar, BarChart, CartesianGrid, LabelList, ResponsiveContainer, Tooltip, 
 import { saveFile } from '../../lib/files.ts';
 import { count, exactDuration } from '../../lib/format.ts';
 import { useNow } from '../../lib/hooks.ts';
+import { Hint } from '../../ui/primitives.tsx';
 import {
   addUp,
   type BarFigure,
@@ -125,14 +126,14 @@ function Tip({ bar, figure: { series, measure } }: { bar: OneBar; figure: BarFig
   const parts = series.filter(({ key }) => (bar.parts[key] ?? 0) > 0);
   return (
     <div className={css.tip}>
-      <div className={css.tipHead}>{bar.label}</div>
-      {parts.length === 0 && <div className={css.tipPart}>Nothing</div>}
+      <strong>{bar.label}</strong>
+      {parts.length === 0 && <Group gap={6}>Nothing</Group>}
       {parts.map(({ key, label, check }) => (
-        <div key={key} className={css.tipPart}>
+        <Group gap={6} key={key}>
           <Swatch check={check} />
           <span>{label}</span>
           <span className="figures">{formatValue(measure, bar.parts[key] ?? 0)}</span>
-        </div>
+        </Group>
       ))}
     </div>
   );
@@ -159,7 +160,7 @@ const strokeOf = (check: number): string => `var(--chart-${check})`;
 
 /** Defines the looks for all charts of a page. */
 export const Checks = () => (
-  <svg className={css.looks} aria-hidden>
+  <svg width={0} height={0} style={{ position: 'absolute' }} aria-hidden>
     <defs>
       {CHECKS.map((check) => (
         <pattern key={check} id={idOf(check)} width={8} height={8} patternUnits="userSpaceOnUse">
@@ -179,7 +180,7 @@ export const Checks = () => (
 
 /** A sample of a look, for a legend. */
 export const Swatch = ({ check }: { check: number }) => (
-  <svg className={css.swatch} width={14} height={14} aria-hidden>
+  <svg width={14} height={14} aria-hidden>
     <rect x={0.5} y={0.5} width={13} height={13} rx={2} fill={fillOf(check)} stroke={strokeOf(check)} />
   </svg>
 );
@@ -205,14 +206,16 @@ export function Timeline({ numbers, names }: TimelineProps) {
       <div className={css.figureHead}>
         <h2>Sessions over time</h2>
       </div>
-      <p className={css.about}>
+      <Hint mt="xs">
         When Claude’s process ran, by stage; the stage that ran last comes first. Waits shorter than{' '}
         {exactDuration(leastMs)} are too narrow to draw, and not in the table and its CSV file.
         {leftOut > 0 && ` ${count(leftOut, 'older session')} left out.`}
         {waitsLeftOut > 0 && ` ${count(waitsLeftOut, 'older wait')} left out.`}
-      </p>
+      </Hint>
       {rows.length === 0 ? (
-        <p className={css.empty}>No session ran in this period.</p>
+        <Text c="dimmed" pt="xl" pb="sm">
+          No session ran in this period.
+        </Text>
       ) : (
         <>
           <ul className={css.legend}>
@@ -283,12 +286,12 @@ function Line({ row, title, isGone }: LineProps) {
         <svg width="100%" height="100%" aria-hidden>
           {waits.map(({ key, start, length }) => (
             <rect
+              stroke="var(--surface)"
               key={key}
               x={percent(start)}
               y={3}
               width={percent(Math.max(length, LEAST_PERCENT / 100))}
               height={10}
-              className={css.waited}
               fill={fillOf(4)}
             />
           ))}
@@ -435,12 +438,11 @@ export function FigureTable({ name, table }: FigureTableProps) {
     );
   return (
     <>
-      <div className={css.tools}>
+      <Group gap="xs" ml={-8} mt="xs">
         <Button
           variant={'subtle'}
           color={'gray'}
           size={'compact-sm'}
-          className={css.tool}
           aria-expanded={isOpen}
           aria-controls={id}
           aria-label={`${name}, as a table`}
@@ -453,14 +455,13 @@ export function FigureTable({ name, table }: FigureTableProps) {
           variant={'subtle'}
           color={'gray'}
           size={'compact-sm'}
-          className={css.tool}
           aria-label={`Export CSV: ${name}`}
           rightSection={<IconDownload size={14} aria-hidden />}
           onClick={save}
         >
           Export CSV
         </Button>
-      </div>
+      </Group>
       <div id={id} hidden={!isOpen}>
         {isOpen && <Rows name={name} table={table} />}
       </div>
@@ -505,9 +506,9 @@ function Rows({ name, table: { columns, rows } }: FigureTableProps) {
         </tbody>
       </table>
       {rows.length > MAX_ROWS && (
-        <p className={css.hint}>
+        <Hint size="xs" p="8px 12px">
           The first {MAX_ROWS} of {rows.length} rows. The CSV file has all of them.
-        </p>
+        </Hint>
       )}
     </section>
   );

@@ -1,5 +1,5 @@
 import type { BoardView, Numbers } from '@callboard/contract';
-import { SegmentedControl } from '@mantine/core';
+import { Group, SegmentedControl, Text } from '@mantine/core';
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useSearchParams } from 'react-router';
@@ -8,6 +8,7 @@ import { client } from '../../lib/api-client.ts';
 import { cost, count, exactDuration } from '../../lib/format.ts';
 import { currentParams } from '../../lib/hooks.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { Bars, Checks, FigureTable, Swatch, Timeline } from './charts.tsx';
 import {
   type BarFigure,
@@ -66,7 +67,7 @@ export default function NumbersPage() {
         />
       )}
       {numbers.data === undefined ? (
-        numbers.isPending && <p className={css.about}>Counting...</p>
+        numbers.isPending && <Hint mt="xs">Counting...</Hint>
       ) : (
         <>
           <Totals numbers={numbers.data} />
@@ -84,9 +85,9 @@ export default function NumbersPage() {
 }
 
 const Days = ({ numbers: { from, to, timeZone } }: { numbers: Numbers }) => (
-  <p className={css.about}>
+  <Hint mt="xs">
     {formatDay(from)} to {formatDay(to)}, days of {timeZone}
-  </p>
+  </Hint>
 );
 
 const formatDuration = (ms: number): string => (ms === 0 ? '0 s' : exactDuration(ms));
@@ -125,7 +126,7 @@ function Totals({ numbers }: { numbers: Numbers }) {
         <div key={name}>
           <dt>{name}</dt>
           <dd className="figures">{value}</dd>
-          <dd className={css.hint}>{more}</dd>
+          <dd>{more}</dd>
         </div>
       ))}
     </dl>
@@ -284,19 +285,21 @@ function FigureSection({ title, about, switches, name, figure, isByDay, empty }:
     <section className={css.figure} aria-label={title}>
       <div className={css.figureHead}>
         <h2>{title}</h2>
-        <div className={css.switches}>{switches}</div>
+        <Group>{switches}</Group>
       </div>
-      <p className={css.about}>{about}</p>
+      <Hint mt="xs">{about}</Hint>
       {table.rows.length === 0 ? (
-        <p className={css.empty}>{empty}</p>
+        <Text c="dimmed" pt="xl" pb="sm">
+          {empty}
+        </Text>
       ) : (
         <>
           {chart.series.length > 1 && <Legend figure={chart} />}
           <Bars figure={chart} isByDay={isByDay} />
           {hidden > 0 && (
-            <p className={css.hint}>
+            <Text size="xs" c="dimmed">
               The first {chart.bars.length}; the table has {hidden} more.
-            </p>
+            </Text>
           )}
           <FigureTable name={name} table={table} />
         </>

@@ -1,16 +1,14 @@
 import { type Pause, type PauseScope, type Project, pauseOfAll, pauseOver, type StageView } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { IconPlayerPause } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import clsx from 'clsx';
 import { pausesDialog } from '../../data/dialogs.ts';
 import { pausedTurnText, sinceTime, stagePauseText, usePutPause } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
 import { count, exactTime } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import stageHeadStyles from '../../ui/stage-head.module.css';
-import css from './pauses-dialog.module.css';
+import { Banner, Entry, Hint } from '../../ui/primitives.tsx';
 
 /** Everything and each project: whether it is on hold, and how to change that. */
 export default function PausesDialog() {
@@ -25,13 +23,13 @@ export default function PausesDialog() {
       size={560}
       closeOnClickOutside
     >
-      <div className={css.holds}>
-        <p className={css.hint}>
+      <Stack gap="md" pb="md">
+        <Hint span display="block">
           What is on hold does nothing by itself: nothing starts, no queued message is sent, no next phase begins. Your
           own Start and Send now release their stage. Anything you release continues where it left off as soon as a slot
           is free. Interrupting ends running turns; subagents working on their own in the background finish.
-        </p>
-        <ul className={css.list} aria-label="What can be held">
+        </Hint>
+        <ul aria-label="What can be held">
           <Row name="Everything" scope={{}} hold={all} />
           {projects.map((project) => (
             <Row
@@ -43,7 +41,7 @@ export default function PausesDialog() {
           ))}
         </ul>
         <PausedStages projects={projects} />
-      </div>
+      </Stack>
     </Dialog>
   );
 }
@@ -62,14 +60,14 @@ function Row({ name, scope, hold }: RowProps) {
   const isPending = (held: boolean, interrupt: boolean) =>
     put.isPending && put.variables.held === held && (put.variables.interrupt ?? false) === interrupt;
   return (
-    <li>
+    <Entry>
       <span>
         <strong>{name}</strong>
-        <span className={css.hint} title={hold === null ? undefined : exactTime(hold.at)}>
+        <Hint span display="block" title={hold === null ? undefined : exactTime(hold.at)}>
           {hold === null ? 'Not on hold' : rowText(scope, hold)}
-        </span>
+        </Hint>
       </span>
-      <span className={css.actions}>
+      <Group>
         {hold === null ? (
           <>
             <Button
@@ -116,8 +114,8 @@ function Row({ name, scope, hold }: RowProps) {
             </Button>
           </>
         )}
-      </span>
-    </li>
+      </Group>
+    </Entry>
   );
 }
 
@@ -141,9 +139,9 @@ function PausedStages({ projects }: { projects: readonly Project[] }) {
   });
   if (held === 0 || projects.length === 0) return null;
   return (
-    <p className={css.hint}>
+    <Hint span display="block">
       {count(held, 'stage is', 'stages are')} on hold by name. Release {held === 1 ? 'it' : 'them'} on the board.
-    </p>
+    </Hint>
   );
 }
 
@@ -158,12 +156,12 @@ export function PauseBanner({ stage }: { stage: StageView }) {
   });
   if (text === null) return null;
   return (
-    <section className={clsx(stageHeadStyles.alarm, stageHeadStyles.inTerminal)} aria-labelledby="on-hold">
+    <Banner isCalm icon={<IconPlayerPause size={20} />} aria-labelledby="on-hold">
       <IconPlayerPause size={20} aria-hidden />
       <div>
         <h2 id="on-hold">{text}</h2>
         <p>{pausedTurnText(stage) ?? otherwise(stage)}</p>
-        <div className={stageHeadStyles.alarmActions}>
+        <Group>
           <Button
             variant="default"
             disabled={!canCommand}
@@ -172,9 +170,9 @@ export function PauseBanner({ stage }: { stage: StageView }) {
           >
             Release this stage
           </Button>
-        </div>
+        </Group>
       </div>
-    </section>
+    </Banner>
   );
 }
 

@@ -1,5 +1,5 @@
 import { FinishWay, findPipeline, type NamedPipeline, type Project, ProjectPipeline } from '@callboard/contract';
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Flex, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronRight, IconPlus } from '@tabler/icons-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useEditProject } from '../../data/board-commands.ts';
@@ -11,9 +11,9 @@ import { inForce, phasesOf, pipelinesIn } from '../../lib/stage-form.ts';
 import { FINISH_OPTIONS, FINISH_ORDER, FINISH_TEXTS } from '../../lib/stage-options.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { FormEnd } from '../../ui/form-end.tsx';
-import css from '../../ui/forms.module.css';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { PhasesEditor } from '../../ui/phases-editor.tsx';
+import { Columns, Hint } from '../../ui/primitives.tsx';
 import own from './pipelines-form.module.css';
 
 /** The pipelines of a project: its own, to be edited, and those of `callboard.yaml` and of Callboard; how its stages are finished. */
@@ -39,7 +39,7 @@ export function PipelinesForm({ project }: { project: Project }) {
   };
   const [ofFile, builtIn] = [givenOf(project, 'file'), givenOf(project, 'built-in')];
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
       <NativeSelect
         label="After the last phase of a stage"
         description={isOfFile ? `Set by callboard.yaml. ${FINISH_ORDER}` : FINISH_ORDER}
@@ -50,8 +50,8 @@ export function PipelinesForm({ project }: { project: Project }) {
           setFinish(FINISH_OPTIONS.find((option) => option.value === value)?.value ?? 'none')
         }
       />
-      <Group title="Custom pipelines">
-        {forms.length === 0 && <p className={css.about}>None yet. Add one, or copy one of those below.</p>}
+      <PipelineGroup title="Custom pipelines">
+        {forms.length === 0 && <Hint>None yet. Add one, or copy one of those below.</Hint>}
         {forms.map((form) => (
           <OwnPipeline
             key={form.key}
@@ -64,25 +64,25 @@ export function PipelinesForm({ project }: { project: Project }) {
           />
         ))}
         <Button
-          className={own.add}
+          style={{ alignSelf: 'flex-start' }}
           variant="default"
           leftSection={<IconPlus size={14} />}
           onClick={() => add(emptyPipeline())}
         >
           Add pipeline
         </Button>
-      </Group>
+      </PipelineGroup>
       {ofFile.length > 0 && (
-        <Group
+        <PipelineGroup
           title="From callboard.yaml"
           about="Edit them in that file. They replace other pipelines of the same name."
         >
           <Given pipelines={ofFile} open={open} setOpen={setOpen} copy={(one) => add(copyOf(one, forms))} />
-        </Group>
+        </PipelineGroup>
       )}
-      <Group title="Built in">
+      <PipelineGroup title="Built in">
         <Given pipelines={builtIn} open={open} setOpen={setOpen} copy={(one) => add(copyOf(one, forms))} />
-      </Group>
+      </PipelineGroup>
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <FormEnd>
         <Button variant="default" onClick={() => leaveForm()}>
@@ -92,20 +92,20 @@ export function PipelinesForm({ project }: { project: Project }) {
           Save
         </Button>
       </FormEnd>
-    </form>
+    </Flex>
   );
 }
 
 const givenOf = (project: Project, origin: NamedPipeline['origin']): NamedPipeline[] =>
   givenPipelines(project).filter((pipeline) => pipeline.origin === origin);
 
-function Group({ title, about, children }: { title: string; about?: string; children: ReactNode }) {
+function PipelineGroup({ title, about, children }: { title: string; about?: string; children: ReactNode }) {
   return (
-    <section className={own.group} aria-label={title}>
-      <h3 className={own.title}>{title}</h3>
-      {about !== undefined && <p className={css.about}>{about}</p>}
+    <Flex component="section" direction="column" gap="sm" aria-label={title}>
+      <h3>{title}</h3>
+      {about !== undefined && <Hint>{about}</Hint>}
       {children}
-    </section>
+    </Flex>
   );
 }
 
@@ -124,9 +124,13 @@ function Fold({ name, facts, isOpen, toggle, children }: FoldProps) {
     <div className={own.pipeline}>
       <button type="button" className={own.head} aria-expanded={isOpen} onClick={toggle}>
         <Icon size={16} aria-hidden />
-        <strong>{name}</strong> <span className={css.about}>{facts}</span>
+        <strong>{name}</strong> <Hint span>{facts}</Hint>
       </button>
-      {isOpen && <div className={own.body}>{children}</div>}
+      {isOpen && (
+        <Stack gap="lg" p="4px 12px 12px">
+          {children}
+        </Stack>
+      )}
     </div>
   );
 }
@@ -144,7 +148,7 @@ function OwnPipeline({ form, errors, isOpen, toggle, change, remove }: OwnPipeli
   const name = form.name.trim() === '' ? 'New pipeline' : form.name;
   return (
     <Fold name={name} facts={typedFacts(form)} isOpen={isOpen} toggle={toggle}>
-      <div className={css.row}>
+      <Columns min={240}>
         <TextInput
           label="Name"
           aria-label={`Name of the pipeline ${name}`}
@@ -159,14 +163,14 @@ function OwnPipeline({ form, errors, isOpen, toggle, change, remove }: OwnPipeli
           value={form.finish}
           onChange={(event) => change({ finish: event.currentTarget.value })}
         />
-      </div>
+      </Columns>
       <PhasesEditor
         phases={form.phases}
         change={(phases) => change({ phases })}
         error={errors.phases}
         about="Steps that follow one another. New stages take a copy; those that exist keep theirs."
       />
-      <Button className={own.add} variant="subtle" color="gray" onClick={remove}>
+      <Button style={{ alignSelf: 'flex-start' }} variant="subtle" color="gray" onClick={remove}>
         Remove this pipeline
       </Button>
     </Fold>
@@ -193,13 +197,13 @@ function Given({ pipelines, open, setOpen, copy }: GivenProps) {
         isOpen={open === key}
         toggle={() => setOpen(open === key ? null : key)}
       >
-        <ol className={own.phases}>
+        <Flex component="ol" direction="column" gap="md" pl={20} className={own.phases}>
           {pipeline.phases.map(({ name, prompt, gate, conversation }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a phase is its place
             <li key={index}>
               <strong>{name}</strong>
-              <p className={own.prompt}>{prompt}</p>
-              <p className={css.about}>
+              <p className="pre-wrap">{prompt}</p>
+              <Hint>
                 {conversation === 'fresh' && 'A new conversation. '}
                 {gateText(gate, index === pipeline.phases.length - 1)}
                 {typeof gate === 'object' && (
@@ -208,12 +212,12 @@ function Given({ pipelines, open, setOpen, copy }: GivenProps) {
                     <code>{gate.check.command}</code>
                   </>
                 )}
-              </p>
+              </Hint>
             </li>
           ))}
-        </ol>
+        </Flex>
         {pipeline.phases.length > 0 && (
-          <Button className={own.add} variant="default" onClick={() => copy(pipeline)}>
+          <Button style={{ alignSelf: 'flex-start' }} variant="default" onClick={() => copy(pipeline)}>
             Copy to custom pipelines
           </Button>
         )}

@@ -1,5 +1,5 @@
 import { type Folder, NewProject } from '@callboard/contract';
-import { Button, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Flex, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconArrowUp, IconChevronRight, IconFolder, IconGitBranch } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
@@ -13,6 +13,7 @@ import { describeError } from '../../lib/error-steps.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import css from '../../ui/forms.module.css';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { MiddleCut } from '../../ui/text.tsx';
 import folderPickerStyles from './folder-picker.module.css';
 import { SandboxFields } from './project-fields.tsx';
@@ -41,7 +42,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
     if (parsed.success) add.mutate(parsed.data);
   };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
       <FolderPicker chosen={path} choose={setPath} />
       <TextInput
         label="Path"
@@ -70,7 +71,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
           Add project
         </Button>
       </div>
-    </form>
+    </Flex>
   );
 }
 
@@ -99,16 +100,16 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
   return (
     <section className={folderPickerStyles.picker} aria-label="Folders" aria-busy={isPlaceholderData}>
       <div className={folderPickerStyles.head}>
-        <button
-          type="button"
-          className={folderPickerStyles.up}
+        <ActionIcon
+          variant="subtle"
+          color="gray"
           aria-label="Folder above"
           title="Folder above"
           disabled={parent === null}
           onClick={() => parent !== null && setAt(parent)}
         >
           <IconArrowUp size={16} aria-hidden />
-        </button>
+        </ActionIcon>
         <code>
           <MiddleCut text={folder.path} />
         </code>
@@ -124,9 +125,15 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
           />
         ))}
       </ul>
-      {folders.length === 0 && <p className={folderPickerStyles.hint}>No folders here.</p>}
+      {folders.length === 0 && (
+        <Hint size="xs" p="8px 12px">
+          No folders here.
+        </Hint>
+      )}
       {isCut && (
-        <p className={folderPickerStyles.hint}>Only the first {folders.length} are listed. Type the path below.</p>
+        <Hint size="xs" p="8px 12px">
+          Only the first {folders.length} are listed. Type the path below.
+        </Hint>
       )}
     </section>
   );
@@ -153,8 +160,8 @@ function Row({ folder: { name, isRepository }, isChosen, isKnown, press }: RowPr
         onClick={press}
       >
         <Icon size={16} aria-hidden />
-        <span>{name}</span>
-        <span className={folderPickerStyles.what}>{isKnown ? 'on the board' : isRepository ? 'repository' : ''}</span>
+        <span className="truncate">{name}</span>
+        <span>{isKnown ? 'on the board' : isRepository ? 'repository' : ''}</span>
         {!isRepository && <IconChevronRight size={14} aria-hidden />}
       </button>
     </li>
@@ -170,14 +177,14 @@ interface UnlistedProps {
 
 /** What cannot be listed will not be at a second try either; any other failure may pass. */
 const Unlisted = ({ error, goHome, retry, isRetrying }: UnlistedProps) => (
-  <div className={folderPickerStyles.unlisted}>
+  <Stack align="flex-start">
     <ErrorNote error={error} retry={retry} isRetrying={isRetrying} />
     {goHome !== null && describeError(error).step === null && (
       <Button size="compact-md" onClick={goHome}>
         Back to the home folder
       </Button>
     )}
-  </div>
+  </Stack>
 );
 
 /** The folders within a folder of Callboard's machine; undefined for the home folder. */

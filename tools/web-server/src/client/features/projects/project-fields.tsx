@@ -1,5 +1,16 @@
 import type { Project, ProjectId, WorkspaceKey } from '@callboard/contract';
-import { Button, Checkbox, NativeSelect, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import {
+  Button,
+  Checkbox,
+  Flex,
+  Group,
+  NativeSelect,
+  NumberInput,
+  Select,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useEditProject } from '../../data/board-commands.ts';
@@ -18,6 +29,7 @@ import { effortOptions, isFileAgreed, MODE_OPTIONS } from '../../lib/stage-optio
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import css from '../../ui/forms.module.css';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Columns, Hint, Indented } from '../../ui/primitives.tsx';
 import { SandboxSupportNote } from '../../ui/sandbox-support-note.tsx';
 import { type SandboxForm, sandboxProblems } from './project-form.ts';
 
@@ -42,7 +54,7 @@ export function WorkspaceSettingsForm({ project }: { project: Project }) {
   };
   const fields = { form, set, errors, decided };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
       <FileState project={project} />
       <CommandFields {...fields} />
       <ServerFields {...fields} />
@@ -56,7 +68,7 @@ export function WorkspaceSettingsForm({ project }: { project: Project }) {
           Save
         </Button>
       </div>
-    </form>
+    </Flex>
   );
 }
 
@@ -65,16 +77,18 @@ function FileState({ project }: { project: Project }) {
   const { id, file } = project;
   if (file === null)
     return (
-      <p className={css.about}>
+      <Hint>
         A file <code>callboard.yaml</code> in the repository can set the same for everyone who works on it, and
         overrides what is set here.
-      </p>
+      </Hint>
     );
   if (file.problems.length > 0)
     return (
       <div role="alert">
-        <p className={css.error}>callboard.yaml cannot be used, and no stage starts until it is fixed.</p>
-        <ul className={css.problems}>
+        <Text size="row" data-tone="fail">
+          callboard.yaml cannot be used, and no stage starts until it is fixed.
+        </Text>
+        <ul className="bullets">
           {file.problems.map(({ line, key, message }) => (
             <li key={`${line} ${key} ${message}`}>
               Line {line}
@@ -91,17 +105,17 @@ function FileState({ project }: { project: Project }) {
     );
   const isAgreed = isFileAgreed(project);
   return (
-    <div className={css.title}>
-      <p className={css.about}>
+    <Group justify="space-between" wrap="nowrap">
+      <Hint>
         callboard.yaml sets some of this.{' '}
         {isAgreed ? 'You have agreed to what it runs.' : 'None of it runs until you agree.'}
-      </p>
+      </Hint>
       {!isAgreed && (
         <Button variant="default" onClick={() => trustDialog.open({ projectId: id })}>
           Review
         </Button>
       )}
-    </div>
+    </Group>
   );
 }
 
@@ -121,7 +135,7 @@ const reported = (isDecided: boolean, description: string) => ({
 function CommandFields({ form, set, errors, decided }: FieldsProps) {
   return (
     <>
-      <div className={css.row}>
+      <Columns min={240}>
         <TextInput
           label="Set-up command"
           {...reported(decided.has('setup'), 'Before Claude starts, such as npm ci.')}
@@ -137,7 +151,7 @@ function CommandFields({ form, set, errors, decided }: FieldsProps) {
           error={errors.setupMinutes}
           onChange={(event) => set({ setupMinutes: event.currentTarget.value })}
         />
-      </div>
+      </Columns>
       <TextInput
         label="Clean-up command"
         {...reported(
@@ -154,7 +168,7 @@ function CommandFields({ form, set, errors, decided }: FieldsProps) {
 
 function ServerFields({ form, set, errors, decided }: FieldsProps) {
   return (
-    <div className={css.row}>
+    <Columns min={240}>
       <Textarea
         label="Dev servers"
         {...reported(decided.has('devServers'), 'One per line, such as web: npm run dev. Its port is in PORT.')}
@@ -177,7 +191,7 @@ function ServerFields({ form, set, errors, decided }: FieldsProps) {
         onChange={(event) => set({ caches: event.currentTarget.value })}
         styles={CODE}
       />
-    </div>
+    </Columns>
   );
 }
 
@@ -202,7 +216,7 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
         checked={form.fetch}
         onChange={(event) => set({ fetch: event.currentTarget.checked })}
       />
-      <div className={css.row}>
+      <Columns min={240}>
         <TextInput
           label="Model of new stages"
           {...reported(isSaid, 'Empty: the default of Claude Code.')}
@@ -230,7 +244,7 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
           onChange={(mode) => set({ mode: mode ?? '' })}
           allowDeselect={false}
         />
-      </div>
+      </Columns>
     </>
   );
 }
@@ -301,14 +315,14 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
       />
       {form.sandbox === true && support !== undefined && <SandboxSupportNote support={support} />}
       {form.sandbox === true && (
-        <div className={css.phase}>
+        <Indented>
           <Checkbox
             label="Fewer questions"
             description="Commands in the sandbox run without asking. They still ask to use the network or to leave the sandbox."
             checked={form.autoAllow}
             onChange={(event) => set({ autoAllow: event.currentTarget.checked })}
           />
-          <div className={css.row}>
+          <Columns min={240}>
             <Textarea
               label="Hosts to reach without asking"
               description="One per line, such as packages.example.com or *.example.com."
@@ -331,8 +345,8 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
               styles={CODE}
               onChange={(event) => set({ sockets: event.currentTarget.value })}
             />
-          </div>
-        </div>
+          </Columns>
+        </Indented>
       )}
     </>
   );

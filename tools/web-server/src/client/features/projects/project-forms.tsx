@@ -1,5 +1,16 @@
 import type { CommandReply, ExportReply, Project, ProjectId, StageFolder } from '@callboard/contract';
-import { Autocomplete, Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import {
+  Autocomplete,
+  Button,
+  Checkbox,
+  Flex,
+  Group,
+  NumberInput,
+  Stack,
+  Tabs,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
@@ -23,9 +34,8 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import css from '../../ui/forms.module.css';
-import formCss from '../../ui/forms.module.css';
-import gitSettingsReviewStyles from '../../ui/git-settings-review.module.css';
 import { ErrorNote, FailureNote, Note } from '../../ui/notes.tsx';
+import { Hint, Output } from '../../ui/primitives.tsx';
 import { HiddenNote, Seen, TimeSince } from '../../ui/text.tsx';
 import { PipelinesForm } from '../pipelines/pipelines-form.tsx';
 import { ProjectWorktrees } from '../worktrees/project-worktrees.tsx';
@@ -86,10 +96,10 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
         <PipelinesForm project={project} />
       </Tabs.Panel>
       <Tabs.Panel {...savedTab('files')}>
-        <div className={css.form}>
+        <Stack gap="lg">
           <ExportForm projectId={projectId} />
           <ImportForm projectId={projectId} />
-        </div>
+        </Stack>
       </Tabs.Panel>
       <Tabs.Panel value="rules">
         <RulesSlot projectId={projectId} />
@@ -115,10 +125,10 @@ function UnsavedMark({ name }: { name: string }) {
 function ProjectBudget({ projectId }: { projectId: ProjectId }) {
   const scope = { projectId };
   return (
-    <section className={css.budget} aria-labelledby="project-budget">
+    <Flex component="section" direction="column" gap="sm" pb="lg" aria-labelledby="project-budget">
       <h3 id="project-budget">Budget</h3>
       <BudgetRow budget={useBudget(scope)} change={() => budgetsDialog.open(scope)} />
-    </section>
+    </Flex>
   );
 }
 
@@ -133,10 +143,10 @@ function SettingsForm({ project }: { project: Project }) {
     edit.mutate(readProjectForm(form));
   };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
-      <p className={css.about}>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
+      <Hint>
         <code>{project.path}</code>
-      </p>
+      </Hint>
       <TextInput
         label="Name"
         value={form.name}
@@ -192,7 +202,7 @@ function SettingsForm({ project }: { project: Project }) {
           Save
         </Button>
       </div>
-    </form>
+    </Flex>
   );
 }
 
@@ -250,7 +260,7 @@ function ExportForm({ projectId }: { projectId: ProjectId }) {
     if (path.trim() !== '') run.mutate(path.trim());
   };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
       <TextInput
         label="Export to a folder"
         description="One file per stage. Mode, pipeline and finish are written only to new files; custom phases are not written at all. Files that you have changed since are left alone."
@@ -261,12 +271,12 @@ function ExportForm({ projectId }: { projectId: ProjectId }) {
       />
       {run.isError && <ErrorNote lead="Not all stages were written." error={run.error} />}
       {run.isSuccess && <Exported reply={run.data} />}
-      <div className={css.others}>
+      <Group>
         <Button type="submit" variant="default" disabled={!canCommand || path.trim() === ''} loading={run.isPending}>
           Export
         </Button>
-      </div>
-    </form>
+      </Group>
+    </Flex>
   );
 }
 
@@ -282,7 +292,7 @@ function Exported({ reply: { folder, written, unchanged, kept } }: { reply: Expo
       <Note>
         {count(written.length, 'file')} written to <code>{folder}</code>, {unchanged} unchanged.
         {kept.length > 0 && (
-          <ul className={css.problems}>
+          <ul className="bullets">
             {kept.map(({ file, reason }) => (
               <li key={file}>
                 <code>{file}</code> {REASONS[reason]}
@@ -300,9 +310,9 @@ function GitSettingsReview({ project: { id, name, gitSettings } }: { project: Pr
   const agree = useAgreeGitSettings(id);
   const canCommand = useCanCommand();
   if (!gitSettings.needed)
-    return <p className={formCss.about}>You have agreed to every git setting and hook of {name} that runs programs.</p>;
+    return <Hint>You have agreed to every git setting and hook of {name} that runs programs.</Hint>;
   return (
-    <div className={formCss.form}>
+    <Stack gap="lg">
       <p>
         Added since you registered {name}. Callboard leaves these off when it runs git, until you agree. Agree if you
         recognize them; otherwise remove them from the files named here. Of a hook, only the beginning is shown.
@@ -312,31 +322,31 @@ function GitSettingsReview({ project: { id, name, gitSettings } }: { project: Pr
           [key, value, file].map((text) => [text, 'code'] as const),
         )}
       />
-      <ul className={gitSettingsReviewStyles.items}>
+      <ul>
         {gitSettings.items.map(({ kind, name: key, value, file }) => (
-          <li key={`${kind} ${key} ${value} ${file}`}>
+          <Flex component="li" direction="column" gap="xs" py="sm" key={`${kind} ${key} ${value} ${file}`}>
             <div>
               {kindLabel[kind]}{' '}
-              <span className={gitSettingsReviewStyles.name}>
+              <code>
                 <Seen text={key} kind="code" />
-              </span>
+              </code>
             </div>
-            <pre className={gitSettingsReviewStyles.value}>
+            <Output>
               <Seen text={value} kind="code" />
-            </pre>
-            <div className={gitSettingsReviewStyles.file}>
+            </Output>
+            <Hint>
               <Seen text={file} kind="code" />
-            </div>
-          </li>
+            </Hint>
+          </Flex>
         ))}
       </ul>
       {agree.isError && <ErrorNote lead="Nothing was changed." error={agree.error} />}
-      <div className={formCss.end}>
+      <div className={css.end}>
         <Button disabled={!canCommand} loading={agree.isPending} onClick={() => agree.mutate(gitSettings.hash)}>
           Agree
         </Button>
       </div>
-    </div>
+    </Stack>
   );
 }
 
@@ -350,15 +360,15 @@ function ImportForm({ projectId }: { projectId: ProjectId }) {
     if (path.trim() !== '') run.mutate({ path: path.trim(), watch });
   };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
-      <div className={css.others}>
+    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
+      <Group>
         <Button variant="default" onClick={() => leaveForm({ kind: 'conversations', projectId })}>
           Continue a conversation...
         </Button>
         <Button variant="default" onClick={() => leaveForm({ kind: 'issues', projectId })}>
           Import issues...
         </Button>
-      </div>
+      </Group>
       <TextInput
         label="Folder or file"
         description="Markdown files, one stage each, with id and title between --- lines. Relative to the repository, absolute, or from ~."
@@ -392,7 +402,7 @@ function ImportForm({ projectId }: { projectId: ProjectId }) {
           {run.isError ? 'Import again' : 'Import'}
         </Button>
       </div>
-    </form>
+    </Flex>
   );
 }
 
@@ -403,7 +413,7 @@ function Ignored({ ignored }: { ignored: CommandReply<'import_stages'>['ignored'
     <>
       {' '}
       Unknown keys, ignored:
-      <ul className={css.problems}>
+      <ul className="bullets">
         {ignored.map(({ file, keys }) => (
           <li key={file}>
             <code>{keys.join(', ')}</code> in {file}
@@ -421,7 +431,7 @@ function ImportProblems({ text }: { text: string }) {
     <FailureNote>
       {first}
       {problems.length > 0 && (
-        <ul className={css.problems}>
+        <ul className="bullets">
           {problems.map((problem) => (
             <li key={problem}>{problem}</li>
           ))}
@@ -443,27 +453,27 @@ function WatchedFolders({ projectId }: { projectId: ProjectId }) {
   if (watched.length === 0) return null;
   const stop = (path: string) => edit.mutate({ settings: { stageFolders: watched.filter((one) => one !== path) } });
   return (
-    <section className={css.watched} aria-label="Watched folders">
-      <h3 className={css.sub}>Watched folders</h3>
+    <Flex component="section" direction="column" gap="sm" aria-label="Watched folders">
+      <h3>Watched folders</h3>
       {watched.map((path) => (
-        <div key={path} className={css.folder}>
+        <Group justify="space-between" key={path}>
           <code>{path}</code>
           <Button size="compact-sm" variant="default" disabled={!canCommand} onClick={() => stop(path)}>
             Stop watching {path}
           </Button>
           <Updates found={project?.stageFolders.find((one) => one.path === path)} />
-        </div>
+        </Group>
       ))}
       {edit.isError && <ErrorNote lead="It is still watched." error={edit.error} />}
-    </section>
+    </Flex>
   );
 }
 
 function Updates({ found }: { found: StageFolder | undefined }) {
-  if (found === undefined) return <span className={css.about}>Reading...</span>;
+  if (found === undefined) return <Hint>Reading...</Hint>;
   const { problems, removed, kept, at } = found;
   return (
-    <div className={css.news}>
+    <Stack w="100%">
       {problems.length > 0 && (
         <FailureNote>
           These files have no effect until they are fixed:
@@ -487,16 +497,16 @@ function Updates({ found }: { found: StageFolder | undefined }) {
         </Note>
       )}
       {problems.length + removed.length + kept.length === 0 && (
-        <span className={css.about}>
+        <Hint>
           No problems as of <TimeSince at={at} ago />
-        </span>
+        </Hint>
       )}
-    </div>
+    </Stack>
   );
 }
 
 const Lines = ({ lines }: { lines: readonly string[] }) => (
-  <ul className={css.problems}>
+  <ul className="bullets">
     {lines.map((line) => (
       <li key={line}>{line}</li>
     ))}

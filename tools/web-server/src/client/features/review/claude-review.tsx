@@ -1,5 +1,5 @@
 import { isActive, isUnderWay, type SideRun, type SideRunKind, type StageView } from '@callboard/contract';
-import { Button, Loader } from '@mantine/core';
+import { Anchor, Button, Flex, Group, Loader, Text } from '@mantine/core';
 import { IconSparkles } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -12,8 +12,8 @@ import { reviewWaits } from '../../lib/limit-text.ts';
 import { reviewProblem } from '../../lib/review-text.ts';
 import { pathText } from '../../lib/tool-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
+import { Indented, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
-import css from './claude-review.module.css';
 
 /** Whether Claude can be asked now: its work is over for the moment, and the stage is not. */
 const canAsk = ({ session, completedAt, worktree }: StageView): boolean =>
@@ -48,21 +48,30 @@ export function AskForReview({ stage }: { stage: StageView }) {
 export function ReviewOutcome({ stage }: { stage: StageView }) {
   const run = useNewestRun(stage, 'review');
   if (run === null || run === undefined) return null;
-  if (isUnderWay(run)) return <UnderWay stage={stage} run={run} text={underWayText(run)} isBar />;
+  if (isUnderWay(run))
+    return (
+      <Strip p={0}>
+        <UnderWay stage={stage} run={run} text={underWayText(run)} />
+      </Strip>
+    );
   const problem = reviewProblem(run.state);
   return (
-    <div className={css.verdict} role="status">
-      <p className={css.verdictHead}>
+    <Strip gap={0} mah="30vh" fz="row" role="status">
+      <Flex component="p" align="center" wrap="wrap" gap="sm">
         <IconSparkles size={14} aria-hidden />
         <strong>{problem ?? 'Claude’s review'}</strong>
-        <span className={css.aside}>
+        <Text span c="dimmed" inherit>
           {run.costUsd !== null && `${cost(run.costUsd)} · `}
           <TimeSince at={run.endedAt ?? run.createdAt} ago />
-        </span>
-      </p>
-      {problem !== null && run.reason !== null && <p className={css.verdictText}>{run.reason}</p>}
+        </Text>
+      </Flex>
+      {problem !== null && run.reason !== null && (
+        <Text maw="80ch" inherit>
+          {run.reason}
+        </Text>
+      )}
       {run.state === 'done' && <Verdict run={run} />}
-    </div>
+    </Strip>
   );
 }
 
@@ -74,25 +83,28 @@ function Verdict({ run }: { run: SideRun }) {
   const { summary, findings, misplaced } = run;
   return (
     <>
-      <p className={css.verdictText}>
+      <Text maw="80ch" inherit>
         {findings + misplaced.length === 0 && 'Nothing to change. '}
         {summary !== null && <Seen text={summary} kind="prose" />}
-      </p>
+      </Text>
       {misplaced.length > 0 && (
         <>
-          <button type="button" className={css.more} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Anchor component="button" type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             {misplaced.length === 1 ? '1 finding has' : `${misplaced.length} findings have`} no place in the changes
-          </button>
+          </Anchor>
           {isOpen && (
-            <ul className={css.misplaced}>
+            <Indented component="ul">
               {misplaced.map((finding) => (
                 <li key={`${finding.path} ${finding.line} ${finding.text}`}>
                   <code>{pathText(finding.path)}</code>,{' '}
                   {linesText({ ...finding, endLine: finding.endLine ?? finding.line })}:{' '}
-                  <Seen text={finding.text} kind="prose" /> <span className={css.aside}>{finding.why}</span>
+                  <Seen text={finding.text} kind="prose" />{' '}
+                  <Text span c="dimmed" inherit>
+                    {finding.why}
+                  </Text>
                 </li>
               ))}
-            </ul>
+            </Indented>
           )}
         </>
       )}
@@ -101,27 +113,17 @@ function Verdict({ run }: { run: SideRun }) {
 }
 
 /** Says that Claude is at it, since when, and lets a person stop it. */
-export function UnderWay({
-  stage,
-  run,
-  text,
-  isBar = false,
-}: {
-  stage: StageView;
-  run: SideRun;
-  text: string;
-  /** In the bar below the changes. */
-  isBar?: boolean;
-}) {
+export function UnderWay({ stage, run, text }: { stage: StageView; run: SideRun; text: string }) {
   const stop = useStopRun(stage);
   const canCommand = useCanCommand();
   return (
-    <div className={css.underWay} data-bar={isBar} role="status">
+    <Group px="lg" py="sm" fz="row" role="status">
       <Loader size={14} color="gray" aria-hidden />
       <span>
         {text} · <TimeSince at={run.startedAt ?? run.createdAt} />
       </span>
       <Button
+        ml="auto"
         size="compact-sm"
         variant="default"
         disabled={!canCommand}
@@ -130,7 +132,7 @@ export function UnderWay({
       >
         Stop
       </Button>
-    </div>
+    </Group>
   );
 }
 

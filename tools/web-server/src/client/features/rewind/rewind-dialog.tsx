@@ -6,7 +6,7 @@ import {
   type StageId,
   type StageView,
 } from '@callboard/contract';
-import { Button, Checkbox, Group, TextInput } from '@mantine/core';
+import { Button, Checkbox, Flex, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -18,9 +18,9 @@ import { count, formatSize } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { ScrollList } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { LineCounts } from '../../ui/tool-input.tsx';
-import css from './moment-dialog.module.css';
 
 interface MomentDialogProps {
   /** Puts the text of a message that was taken back into the message box of its stage. */
@@ -82,8 +82,10 @@ function ForkForm({ action, stage }: ForkFormProps) {
       fork.mutate({ messageId: message.id, title: title.trim() });
   };
   return (
-    <form className={css.body} onSubmit={submit}>
-      <div className={css.message}>{message.text}</div>
+    <Flex component="form" direction="column" gap="md" onSubmit={submit}>
+      <Text className="pre-wrap" lineClamp={3} px="sm" py="xs" bg="var(--accent-soft)" bdrs="md">
+        {message.text}
+      </Text>
       <p>
         Makes a new stage on a branch of its own, with the conversation and the files from before this message. The
         message becomes its prompt, which you can edit before you start it.
@@ -95,9 +97,9 @@ function ForkForm({ action, stage }: ForkFormProps) {
         data-autofocus
         onChange={(event) => setTitle(event.currentTarget.value)}
       />
-      <p className={css.quiet}>
+      <Text c="dimmed">
         {stage.title} stays as it is. Ignored files, nested repositories and files over 50 MB are not copied.
-      </p>
+      </Text>
       {fork.error !== null && <ErrorNote lead="The stage was not forked." error={fork.error} stageId={stage.id} />}
       <Group justify="flex-end" gap="sm">
         <Button variant="default" onClick={momentDialog.close}>
@@ -107,7 +109,7 @@ function ForkForm({ action, stage }: ForkFormProps) {
           Fork
         </Button>
       </Group>
-    </form>
+    </Flex>
   );
 }
 
@@ -139,13 +141,15 @@ function RewindForm({ action, stage, offerText }: RewindFormProps) {
   const wants: Wants = { files: can.files && !left.files, conversation: can.conversation && !left.conversation };
   const canCommand = useCanCommand();
   return (
-    <div className={css.body}>
-      <div className={css.message}>{message.text}</div>
+    <Stack gap="md">
+      <Text className="pre-wrap" lineClamp={3} px="sm" py="xs" bg="var(--accent-soft)" bdrs="md">
+        {message.text}
+      </Text>
       {works ? (
         <Working stage={stage} />
       ) : (
         <>
-          {plan.isLoading && <p className={css.quiet}>Comparing with the files from then...</p>}
+          {plan.isLoading && <Text c="dimmed">Comparing with the files from then...</Text>}
           {plan.error !== null && (
             <ErrorNote
               lead="The stage cannot go back to this point."
@@ -172,7 +176,7 @@ function RewindForm({ action, stage, offerText }: RewindFormProps) {
           Go back
         </Button>
       </Group>
-    </div>
+    </Stack>
   );
 }
 
@@ -222,10 +226,10 @@ function Plan({ plan, wants, choose }: PlanProps) {
         onChange={(event) => choose({ files: !event.currentTarget.checked })}
       />
       {files !== null && <RewindFiles files={files} />}
-      <p className={css.quiet}>
+      <Text c="dimmed">
         The current state is kept, so you can undo this until the next message.
         {wants.conversation && ' The text of the message goes into the message box, if that is empty.'}
-      </p>
+      </Text>
     </>
   );
 }
@@ -312,19 +316,19 @@ function RewindFiles({ files }: { files: Files }) {
   return (
     <>
       {changes.length > 0 && (
-        <ul className={css.files} aria-label="Files that change">
+        <ScrollList aria-label="Files that change">
           {changes.map((file) => (
             <li key={file.path}>
               <Path path={file.path} />
-              <span className={css.why}>
+              <Text span c="dimmed" inherit flex="none">
                 {fileText(file)} <LineCounts added={file.additions} removed={file.deletions} />
-              </span>
+              </Text>
             </li>
           ))}
-          {more > 0 && <li className={css.why}>and {more} more</li>}
-        </ul>
+          {more > 0 && <li>and {more} more</li>}
+        </ScrollList>
       )}
-      {commits !== null && <p className={css.quiet}>{commits}</p>}
+      {commits !== null && <Text c="dimmed">{commits}</Text>}
       {blocked.length > 0 && (
         <Note>
           {count(blocked.length, 'file')} cannot be restored and {blocked.length === 1 ? 'stays' : 'stay'} as{' '}
@@ -333,11 +337,11 @@ function RewindFiles({ files }: { files: Files }) {
         </Note>
       )}
       {unsaved.length > 0 && (
-        <details className={css.fold}>
-          <summary>
+        <details>
+          <Text component="summary" c="dimmed">
             Not part of this: {count(unsaved.length, 'file or folder', 'files and folders')} that Callboard does not
             keep
-          </summary>
+          </Text>
           <Staying files={unsaved} label="Not kept" />
         </details>
       )}
@@ -346,14 +350,16 @@ function RewindFiles({ files }: { files: Files }) {
 }
 
 const Staying = ({ files, label }: { files: readonly { path: string; why: string }[]; label: string }) => (
-  <ul className={css.files} aria-label={label}>
+  <ScrollList aria-label={label}>
     {files.map(({ path, why }) => (
       <li key={path}>
         <Path path={path} />
-        <span className={css.why}>{why}</span>
+        <Text span c="dimmed" inherit flex="none">
+          {why}
+        </Text>
       </li>
     ))}
-  </ul>
+  </ScrollList>
 );
 
 const Path = ({ path }: { path: string }) => (

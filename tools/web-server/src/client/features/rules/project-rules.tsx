@@ -1,5 +1,5 @@
 import { type PermissionRule, type ProjectId, type StageId, type UsedRule, visibleText } from '@callboard/contract';
-import { Anchor, Button } from '@mantine/core';
+import { Anchor, Button, Flex } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { boardQuery, refreshRules, rulesQuery, stageOf } from '../../data/queries.ts';
@@ -7,9 +7,9 @@ import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
 import { count, exactTime } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import css from '../../ui/content.module.css';
 import { ProjectMark } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Entry, Hint, Tag } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 import TrustPanel from '../trust/trust-panel.tsx';
 
@@ -32,26 +32,26 @@ export default function ProjectRules({ projectId }: { projectId: ProjectId }) {
 
 function SavedRules({ rules }: { rules: readonly UsedRule[] }) {
   return (
-    <section className={css.dialogPart} aria-labelledby="rules-kept">
+    <Flex component="section" direction="column" mb="xl" gap="sm" aria-labelledby="rules-kept">
       <h3 id="rules-kept">Always allowed</h3>
       {rules.length === 0 ? (
-        <p className={css.hint}>No rules yet. “Always allow …” on a request adds one.</p>
+        <Hint>No rules yet. “Always allow …” on a request adds one.</Hint>
       ) : (
         <>
           <RuleRows rules={rules} />
-          <p className={css.hint}>{REMOVAL_TEXTS}</p>
+          <Hint>{REMOVAL_TEXTS}</Hint>
         </>
       )}
-    </section>
+    </Flex>
   );
 }
 
 /** What the repository's own settings would enable. */
 export const RepositorySettings = ({ projectId }: { projectId: ProjectId }) => (
-  <section className={css.dialogPart} aria-labelledby="rules-repository">
+  <Flex component="section" direction="column" mb="xl" gap="sm" aria-labelledby="rules-repository">
     <h3 id="rules-repository">From the repository’s settings</h3>
     <TrustPanel place={{ projectId }} />
-  </section>
+  </Flex>
 );
 
 interface RuleRowsProps {
@@ -63,7 +63,7 @@ interface RuleRowsProps {
 /** Rules that apply, each with its use and the button that removes it. */
 export function RuleRows({ rules, namesProject = false }: RuleRowsProps) {
   return (
-    <ul className={css.rules}>
+    <ul>
       {rules.map((rule) => (
         <RuleRow key={rule.ruleId} rule={rule} namesProject={namesProject} />
       ))}
@@ -83,15 +83,15 @@ function RuleRow({ rule, namesProject }: { rule: UsedRule; namesProject: boolean
   const project = useProjectNameOf(rule);
   const of = namesProject ? ` of ${project}` : '';
   return (
-    <li>
+    <Entry>
       <div>
         <RuleText rule={rule} />
-        <div className={css.hint}>
+        <Hint component="div">
           {namesProject && <ProjectName name={project} />}
           {rule.stageId === null ? 'all stages of the project' : <OneStage stageId={rule.stageId} />}
           {rule.by !== null && `, by ${rule.by}`}, <TimeSince at={rule.createdAt} ago />
           {rule.expiresAt !== null && `, until ${exactTime(rule.expiresAt)}`}
-        </div>
+        </Hint>
         <Use rule={rule} />
       </div>
       <Button
@@ -104,17 +104,19 @@ function RuleRow({ rule, namesProject }: { rule: UsedRule; namesProject: boolean
       >
         Remove
       </Button>
-    </li>
+    </Entry>
   );
 }
 
 function RuleText({ rule }: { rule: UsedRule }) {
   return (
     <>
-      {rule.kind !== 'allow' && <span className={css.hint}>{KIND_TEXTS[rule.kind]} </span>}
-      <code className={css.rule}>
-        <Seen text={rule.rule} kind="command" />
-      </code>
+      {rule.kind !== 'allow' && <Hint span>{KIND_TEXTS[rule.kind]} </Hint>}
+      <Tag>
+        <code>
+          <Seen text={rule.rule} kind="command" />
+        </code>
+      </Tag>
     </>
   );
 }
@@ -134,34 +136,34 @@ function Use({ rule }: { rule: UsedRule }) {
   const { uses, lastUsedAt, usedFor, lastUses } = rule;
   if (uses === null)
     return (
-      <div className={css.hint}>
+      <Hint component="div">
         {rule.endedAt === null
           ? 'Claude Code does not report when it is used. If removed, it still applies in running sessions until their process ends.'
           : 'It may still hold in sessions that ran then, until their process ends.'}
-      </div>
+      </Hint>
     );
-  if (uses === 0 || lastUsedAt === null) return <div className={css.hint}>Not used yet</div>;
+  if (uses === 0 || lastUsedAt === null) return <Hint component="div">Not used yet</Hint>;
   return (
-    <details className={css.hint}>
+    <Hint component="details">
       <summary>
         Used {count(uses, 'time')}, last <TimeSince at={lastUsedAt} ago />
       </summary>
-      <ul className={css.uses} aria-label="What for">
+      <Flex component="ul" direction="column" gap={2} my="xs" pl="lg" aria-label="What for">
         {usedFor.map((one) => (
           <li key={one.asked}>
             {visibleText(one.asked, 'command')}: {count(one.count, 'time')}
           </li>
         ))}
-      </ul>
-      <ul className={css.uses} aria-label="Last uses">
+      </Flex>
+      <Flex component="ul" direction="column" gap={2} my="xs" pl="lg" aria-label="Last uses">
         {lastUses.map((one) => (
           <li key={`${one.stageId}/${one.entry}/${one.at}`}>
             <TimeSince at={one.at} ago />, <UsedIn {...one} />
             {usedFor.length > 1 && `: ${visibleText(one.asked, 'command')}`}
           </li>
         ))}
-      </ul>
-    </details>
+      </Flex>
+    </Hint>
   );
 }
 
@@ -195,31 +197,31 @@ function OneStage({ stageId }: { stageId: StageId }) {
 export function EndedRules({ rules, namesProject = false }: RuleRowsProps) {
   if (rules.length === 0) return null;
   return (
-    <details className={css.dialogPart}>
+    <Flex component="details" direction="column" mb="xl" gap="sm">
       <summary>Ended: {rules.length}</summary>
-      <ul className={css.rules}>
+      <ul>
         {rules.map((rule) => (
           <EndedRule key={rule.ruleId} rule={rule} namesProject={namesProject} />
         ))}
       </ul>
-    </details>
+    </Flex>
   );
 }
 
 function EndedRule({ rule, namesProject }: { rule: UsedRule; namesProject: boolean }) {
   const project = useProjectNameOf(rule);
   return (
-    <li>
+    <Entry>
       <div>
         <RuleText rule={rule} />
-        <div className={css.hint}>
+        <Hint component="div">
           {namesProject && <ProjectName name={project} />}
           {rule.endedBy === null ? 'ended by its date' : `removed by ${rule.endedBy}`},{' '}
           <TimeSince at={rule.endedAt ?? rule.expiresAt ?? rule.createdAt} ago />
-        </div>
+        </Hint>
         <Use rule={rule} />
       </div>
-    </li>
+    </Entry>
   );
 }
 

@@ -7,7 +7,7 @@ import {
   RuleScope,
   visibleText,
 } from '@callboard/contract';
-import { Anchor, Button, NativeSelect } from '@mantine/core';
+import { Anchor, Button, Flex, Group, NativeSelect } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -18,7 +18,7 @@ import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
 import { count } from '../../lib/format.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import css from '../../ui/content.module.css';
+import { Hint, Tag } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 
 const SCOPES = [
@@ -37,16 +37,20 @@ export function RuleOfferPanel({ offer, close }: { offer: RuleOffer; close: () =
   const place = scope === 'stage' ? { stageId } : { projectId };
   const isBusy = save.isPending || dismiss.isPending;
   return (
-    <section className={css.dialogPart} aria-labelledby="rules-offer">
+    <Flex component="section" direction="column" mb="xl" gap="sm" aria-labelledby="rules-offer">
       <h3 id="rules-offer">You allowed this {times} times</h3>
       {rules.map((rule) => (
-        <code key={rule} className={css.rule}>
-          <Seen text={rule} kind="command" />
-        </code>
+        <div key={rule}>
+          <Tag>
+            <code>
+              <Seen text={rule} kind="command" />
+            </code>
+          </Tag>
+        </div>
       ))}
-      <p className={css.hint}>{matchText(rules)}</p>
+      <Hint>{matchText(rules)}</Hint>
       <DryRunLines rules={rules} scope={place} />
-      <div className={css.panelRow}>
+      <Group align="flex-end">
         <NativeSelect
           label="For"
           data={SCOPES}
@@ -69,8 +73,8 @@ export function RuleOfferPanel({ offer, close }: { offer: RuleOffer; close: () =
         <Button variant="default" disabled={!canCommand || isBusy} onClick={() => dismiss.mutate(offer)}>
           Not now
         </Button>
-      </div>
-    </section>
+      </Group>
+    </Flex>
   );
 }
 
@@ -165,12 +169,12 @@ export function DryRunLines({ rules, scope }: { rules: readonly string[]; scope:
   return (
     <div aria-live="polite">
       {results.map(({ data, isError }, index) => (
-        <div key={rules[index]} className={css.hint}>
-          {rules.length > 1 && <code className={css.rule}>{visibleText(rules[index] ?? '', 'command')}</code>}{' '}
+        <Hint key={rules[index]} component="div">
+          {rules.length > 1 && <Tag>{visibleText(rules[index] ?? '', 'command')}</Tag>}{' '}
           {isError && 'What it would have done so far is not known.'}
           {data === undefined && !isError && 'Comparing with the decision log …'}
           {data !== undefined && <Result dryRun={data} />}
-        </div>
+        </Hint>
       ))}
     </div>
   );

@@ -1,13 +1,13 @@
 import { type BoardView, ProjectId, type UsedRule } from '@callboard/contract';
-import { NativeSelect, TextInput } from '@mantine/core';
+import { Flex, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type NavigateOptions, useSearchParams } from 'react-router';
 import { boardQuery, rulesQuery } from '../../data/queries.ts';
 import { count } from '../../lib/format.ts';
 import { currentParams, useUrlText } from '../../lib/hooks.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Empty, FullPage, Hint, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { EndedRules, REMOVAL_TEXTS, RepositorySettings, RuleRows } from './project-rules.tsx';
-import css from './rules-page.module.css';
 
 const titles = (view: BoardView) => new Map(view.stages.map(({ id, title }) => [String(id), title]));
 
@@ -23,38 +23,37 @@ export default function RulesPage() {
   const ended = data?.ended.filter(isShown) ?? [];
   const projectId = ProjectId.safeParse(filter.project).data;
   return (
-    <div className={css.page}>
-      <div className={css.top}>
-        <h1 className={css.head}>Rules</h1>
-        <RuleFilters filter={filter} />
-        <span className={css.count} role="status">
+    <FullPage>
+      <Toolbar>
+        <h1>Rules</h1>
+        <Hint span size="xs" role="status">
           {data !== undefined && count(rules.length, 'rule')}
-        </span>
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
-      <section className={css.scroll} aria-label="Always allowed" tabIndex={0}>
-        <div className={css.list}>
+        </Hint>
+        <RuleFilters filter={filter} />
+      </Toolbar>
+      <Scroll aria-label="Always allowed">
+        <Stack maw={960} p="12px 16px 32px">
           {error !== null && (
             <ErrorNote lead="The rules could not be read." error={error} retry={() => void refetch()} />
           )}
           {data !== undefined && rules.length === 0 && (
-            <p className={css.none}>
+            <Empty>
               {filter.project === '' && filter.text === ''
                 ? 'No rules yet. “Always allow …” on a request adds one.'
                 : 'No rule matches these filters.'}
-            </p>
+            </Empty>
           )}
           {rules.length > 0 && (
             <>
-              <p className={css.about}>{REMOVAL_TEXTS}</p>
+              <Hint>{REMOVAL_TEXTS}</Hint>
               <RuleRows rules={rules} namesProject />
             </>
           )}
           <EndedRules rules={ended} namesProject />
           {projectId !== undefined && <RepositorySettings key={projectId} projectId={projectId} />}
-        </div>
-      </section>
-    </div>
+        </Stack>
+      </Scroll>
+    </FullPage>
   );
 }
 
@@ -68,7 +67,7 @@ function RuleFilters({ filter }: { filter: RuleFilter }) {
     setParams(writeRuleFilter({ ...readRuleFilter(currentParams()), ...change }), options);
   const [text, type] = useUrlText(filter.text, (typed, options) => set({ text: typed }, options));
   return (
-    <search className={css.filters} aria-label="Filter the rules">
+    <Flex component="search" align="center" flex="0 1 560px" wrap="nowrap" gap="sm" aria-label="Filter the rules">
       {(projects.length > 1 || filter.project !== '') && (
         <NativeSelect
           aria-label="Project"
@@ -80,11 +79,11 @@ function RuleFilters({ filter }: { filter: RuleFilter }) {
       <TextInput
         aria-label="Text in the rule"
         placeholder="Rule, person, stage or command"
-        className={css.text}
+        flex={1}
         value={text}
         onChange={(event) => type(event.currentTarget.value)}
       />
-    </search>
+    </Flex>
   );
 }
 

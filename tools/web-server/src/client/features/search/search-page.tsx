@@ -6,7 +6,7 @@ import {
   type SearchResult,
   type StageId,
 } from '@callboard/contract';
-import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core';
+import { Button, CloseButton, NativeSelect, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useMemo, useRef } from 'react';
@@ -24,6 +24,7 @@ import {
 import { currentParams, useNow, useUrlText } from '../../lib/hooks.ts';
 import { ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Empty, FullPage, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { isComposing, isTextField, useLetterKeys, useTopLayer } from '../../ui/shortcuts.tsx';
 import { MarkedText, TimeSince } from '../../ui/text.tsx';
 import css from './search-page.module.css';
@@ -41,27 +42,26 @@ export default function SearchPage() {
   const results = pages.flatMap((page) => page.results);
   const indexing = indexingText(pages.at(-1)?.indexing);
   return (
-    <div className={css.page}>
+    <FullPage>
       <h1 className="visually-hidden">Search</h1>
       <SearchBar />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
-      <section className={css.scroll} aria-label="Results" aria-busy={search.isFetching} tabIndex={0}>
+      <Scroll aria-label="Results" aria-busy={search.isFetching}>
         <p className={css.state} role="status">
           {indexing ?? <span className="visually-hidden">{countText(isAsked, search.isFetching, results.length)}</span>}
         </p>
         {isAsked && search.error !== null && (
           <ErrorNote lead="The search failed." error={search.error} retry={() => void search.refetch()} />
         )}
-        {!isAsked && (
-          <p className={css.none}>Finds words in titles, prompts, transcripts, decisions and comments of all stages.</p>
-        )}
+        {!isAsked && <Empty>Finds words in titles, prompts, transcripts, decisions and comments of all stages.</Empty>}
         {isAsked && search.isSuccess && !search.isPlaceholderData && results.length === 0 && (
           <Nothing filter={filter} />
         )}
         <Groups results={results} />
         {isAsked && search.hasNextPage && (
           <Button
-            className={css.more}
+            display="block"
+            mx="auto"
+            my="md"
             variant="default"
             loading={search.isFetchingNextPage}
             onClick={() => void search.fetchNextPage()}
@@ -69,8 +69,8 @@ export default function SearchPage() {
             Show more
           </Button>
         )}
-      </section>
-    </div>
+      </Scroll>
+    </FullPage>
   );
 }
 
@@ -81,11 +81,16 @@ function countText(isAsked: boolean, isFetching: boolean, shown: number): string
 
 function Nothing({ filter }: { filter: SearchFilter }) {
   return (
-    <p className={css.none}>
-      No results for <b className={css.asked}>{filter.q}</b>
+    <Empty>
+      No results for{' '}
+      <Text span inherit c="var(--text)" fw={500}>
+        {filter.q}
+      </Text>
       {isNarrowed(filter) ? ' with these filters' : ''}
-      <span className={css.hint}>All words must occur in one text. "Words in quotes" stand together.</span>
-    </p>
+      <Text span display="block" size="xs" mt="sm">
+        All words must occur in one text. "Words in quotes" stand together.
+      </Text>
+    </Empty>
   );
 }
 
@@ -98,7 +103,7 @@ function Groups({ results }: { results: readonly SearchResult[] }) {
   const { data: board } = useQuery({ ...boardQuery, select: stagesById });
   const groups = useMemo(() => groupResults(results), [results]);
   return (
-    <ol className={css.groups}>
+    <ol>
       {groups.map((group) => {
         const stage = board?.stages.get(group.stageId);
         // Deleted a moment ago.
@@ -126,24 +131,26 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
       <h2 className={css.stage}>
         <ProjectMark name={project} />
         {found === undefined ? (
-          <span className={css.title}>{title}</span>
+          <span className="truncate">{title}</span>
         ) : (
-          <Link className={css.title} to={resultPath(found)} data-result data-kind="title">
+          <Link className="truncate" to={resultPath(found)} data-result data-kind="title">
             <MarkedText text={title} marks={marksOfTitle(found, title)} />
           </Link>
         )}
         <StageIdText id={group.stageId} />
       </h2>
-      <ul className={css.results}>
+      <ul>
         {others.map((result) => (
           <li key={resultKey(result)}>
             <Link className={css.result} to={resultPath(result)} data-result data-kind={result.kind}>
-              <span className={css.kind}>{resultText(result)}</span>
+              <Text span inherit truncate>
+                {resultText(result)}
+              </Text>
               <span className={css.snippet}>
                 {locationText(result) !== null && <span className={css.place}>{locationText(result)}</span>}
                 <MarkedText text={result.snippet} marks={result.marks} />
               </span>
-              <span className={css.when}>
+              <span>
                 <TimeSince at={result.at} />
               </span>
             </Link>
@@ -232,8 +239,8 @@ function SearchBar() {
   useEffect(() => field.current?.focus(), []);
   const select = (name: 'project' | 'kind' | 'when', label: string, data: { value: string; label: string }[]) => (
     <NativeSelect
+      maw={200}
       size="xs"
-      className={css.filter}
       aria-label={label}
       data={data}
       value={filter[name]}
@@ -241,7 +248,7 @@ function SearchBar() {
     />
   );
   return (
-    <search className={css.bar} aria-label="Search everything">
+    <Toolbar role="search" aria-label="Search everything">
       <TextInput
         ref={field}
         className={css.field}
@@ -261,7 +268,7 @@ function SearchBar() {
         select('project', 'Project', [{ value: '', label: 'All projects' }, ...projects])}
       {select('kind', 'Kind', [{ value: '', label: 'Everything' }, ...KINDS])}
       {select('when', 'Time', [{ value: '', label: 'Any time' }, ...TIMES])}
-    </search>
+    </Toolbar>
   );
 }
 

@@ -1,5 +1,5 @@
 import { type Capabilities, type PermissionMode, type Project, ProjectId, type StageId } from '@callboard/contract';
-import { Autocomplete, MultiSelect, TextInput } from '@mantine/core';
+import { Autocomplete, MultiSelect, Text, TextInput } from '@mantine/core';
 import {
   IconBolt,
   IconBox,
@@ -41,8 +41,8 @@ import {
   modelOptions,
   projectFinish,
 } from '../../lib/stage-options.ts';
-import formsStyles from '../../ui/forms.module.css';
 import { PRIORITIES, PriorityMark, ProjectMark, priorityLabel } from '../../ui/marks.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import css from './chips.module.css';
 
 interface StageChipsProps extends StageFormControl {
@@ -393,9 +393,9 @@ function MachineChip({ form, set }: StageFormControl) {
 function MachineProblem({ form }: Pick<StageFormControl, 'form'>) {
   const { problem } = useMachineOfForm(form);
   return problem === null ? null : (
-    <p className={formsStyles.error} role="status">
+    <Text size="row" data-tone="fail" role="status">
       {problem}
-    </p>
+    </Text>
   );
 }
 
@@ -454,9 +454,9 @@ export function FinishNote({ form }: Pick<StageFormControl, 'form'>) {
     chosen !== null && form.finish === chosen.finish ? `as the pipeline “${chosen.name}” says` : 'set for this stage';
   const text = finishOfStage({ finish: wayOf(form), pipeline: form.phases.map(phaseOf) }, project, chosenBy);
   return (
-    <p className={formsStyles.about}>
+    <Hint>
       At the end: {text}. {FINISH_ORDER}
-    </p>
+    </Hint>
   );
 }
 

@@ -7,7 +7,7 @@ import {
   titleProposal,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { Button, Checkbox, TextInput } from '@mantine/core';
+import { Button, Checkbox, Flex, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
@@ -37,6 +37,7 @@ import { FormEnd } from '../../ui/form-end.tsx';
 import css from '../../ui/forms.module.css';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { PhasesEditor } from '../../ui/phases-editor.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { KeyHint } from '../../ui/shortcuts.tsx';
 import { type FormFiles, useFormFiles } from './form-files.ts';
 import { PromptBox } from './prompt-box.tsx';
@@ -81,12 +82,12 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   };
   return (
     <DropZone add={files.add}>
-      <form className={css.form} onSubmit={add} noValidate>
+      <Flex component="form" direction="column" gap="lg" onSubmit={add} noValidate>
         {(isRestored || files.isRestored) && made === null && <FormDraftNote discard={startOver} />}
         {made !== null && (
-          <p className={css.about} role="status">
+          <Hint role="status">
             Created <Link to={`/stages/${made.id}`}>{made.title}</Link> ({made.id}).
-          </p>
+          </Hint>
         )}
         <StageFields
           form={form}
@@ -97,7 +98,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           startedPhases={null}
           submit={() => void submit(true)}
         />
-        <p className={css.about}>
+        <Hint>
           <Button
             variant="subtle"
             size="compact-sm"
@@ -105,7 +106,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           >
             Continue a conversation...
           </Button>
-        </p>
+        </Hint>
         {creation.error !== null && <CreationFailure error={creation.error} />}
         <FormEnd>
           <Checkbox
@@ -128,7 +129,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
             Start
           </Button>
         </FormEnd>
-      </form>
+      </Flex>
     </DropZone>
   );
 }
@@ -390,7 +391,7 @@ function RowCaches({ stage }: { stage: StageView }) {
   };
   return (
     <DropZone off={session !== null} add={files.add}>
-      <form className={css.form} onSubmit={save} noValidate>
+      <Flex component="form" direction="column" gap="lg" onSubmit={save} noValidate>
         {session !== null && (
           <Note>
             It was started: its prompt, branch, model and dependencies stay. Send it a message, or change model and mode
@@ -419,7 +420,7 @@ function RowCaches({ stage }: { stage: StageView }) {
             Save
           </Button>
         </FormEnd>
-      </form>
+      </Flex>
     </DropZone>
   );
 }

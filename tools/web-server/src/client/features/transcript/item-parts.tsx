@@ -9,9 +9,10 @@ import {
   type TranscriptEntry,
   visibleText,
 } from '@callboard/contract';
-import { Button, Tooltip } from '@mantine/core';
+import { Button, Flex, Group, Stack, Tooltip } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import clsx from 'clsx';
 import { createContext, type ReactNode, use, useId, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
 import { attachmentQuery, boardQuery, stageOf } from '../../data/queries.ts';
@@ -22,16 +23,14 @@ import { clockTime, count, exactTime } from '../../lib/format.ts';
 import { useOpen, useSessionUi } from '../../lib/session-ui.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { AttachedFile, FileList, isImage } from '../../ui/attached-files.tsx';
+import { Hint, RowButton } from '../../ui/primitives.tsx';
 import { StableButton } from '../../ui/stable-button.tsx';
 import head from '../../ui/stage-head.module.css';
 import { exactOnHover, TimeSince } from '../../ui/text.tsx';
 import { ToolInputView } from '../../ui/tool-input.tsx';
 import { answerText, decisionText, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
-import promptFilesStyles from './prompt-files.module.css';
-import takenBackStyles from './rewound.module.css';
 import css from './transcript.module.css';
-import transcript from './transcript.module.css';
 import { type GrowingItems, itemKey, type TranscriptItem } from './transcript-items.ts';
 
 interface DecisionLineProps {
@@ -56,7 +55,7 @@ function Decided({ decision, asked }: DecisionLineProps) {
   const delivery = deliveryText(decision);
   const answered = answerText(decision, questionsOf(asked));
   const text = (
-    <span className={css.decided} title={exactTime(decision.at)}>
+    <span title={exactTime(decision.at)}>
       {answered !== null && <strong>{answered}</strong>}
       {answered !== null && ' · '}
       {requestKinds[decision.kind].namesSubject && `${visibleText(decision.asked, 'command')} · `}
@@ -66,8 +65,7 @@ function Decided({ decision, asked }: DecisionLineProps) {
   );
   const answers = Object.entries(decision.answers ?? {});
   const ran = isChanged(decision) ? decision.updatedInput : null;
-  if (decision.reason === null && answers.length === 0 && ran === null)
-    return <div className={css.decision}>{text}</div>;
+  if (decision.reason === null && answers.length === 0 && ran === null) return <Hint component="div">{text}</Hint>;
   return (
     <Fold
       id={`decision:${decision.requestId}`}
@@ -102,16 +100,16 @@ export function Fold({ id, summary, openByItself = false, children }: FoldProps)
     <div>
       <button
         type="button"
-        className={css.foldLine}
+        className={css.opener}
         aria-expanded={open}
         aria-controls={open ? bodyId : undefined}
         onClick={() => setOpen(!open)}
       >
-        <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
+        <IconChevronRight size={16} aria-hidden />
         {summary}
       </button>
       {open && (
-        <div id={bodyId} className={css.foldBody}>
+        <div id={bodyId} className={clsx(css.opened, 'pre-wrap')}>
           {children}
         </div>
       )}
@@ -142,15 +140,15 @@ function DeniedCallLine({ decision }: { decision: Decision }) {
   const { data: title = stageId } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
   if (settlement !== null)
     return (
-      <p className={css.deniedLine}>
+      <Flex component="p" align="center" wrap="wrap" gap="4px 8px" mt="xs" c="dimmed" fz="row">
         Allowed by {settlement.by} <TimeSince at={settlement.at} ago />, and Claude was told to try again
-      </p>
+      </Flex>
     );
   return (
-    <div className={css.deniedLine}>
+    <Group gap="4px 8px" mt="xs" c="dimmed" fz="row">
       <RetryButton denied={{ stageId, requestId }} title={title} isSmall />
       <RefusalReason denied={{ stageId, requestId }} />
-    </div>
+    </Group>
   );
 }
 
@@ -221,12 +219,18 @@ export function LongText({ id, text, children }: LongTextProps) {
   const beginning = cut(text);
   if (beginning === text) return children(text);
   return (
-    <div className={css.long}>
+    <Stack gap="xs">
       {children(isWhole ? text : `${beginning} …`)}
-      <Button size="compact-xs" variant="subtle" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+      <Button
+        w="fit-content"
+        size="compact-xs"
+        variant="subtle"
+        aria-expanded={isWhole}
+        onClick={() => setWhole(!isWhole)}
+      >
         {isWhole ? 'Show less' : `Show all (${formatSize(text)})`}
       </Button>
-    </div>
+    </Stack>
   );
 }
 
@@ -262,13 +266,13 @@ export function RewoundLine({ goneBack }: { goneBack: RewindRecord }) {
   const { at, by, from, to } = goneBack;
   const isOpen = useTranscriptDeps().isOpen(goneBack);
   return (
-    <button
-      type="button"
-      className={takenBackStyles.line}
+    <RowButton
+      px={0}
+      c="dimmed"
       aria-expanded={isOpen}
       onClick={() => useSessionUi.getState().setOpen(rewoundKey(goneBack), !isOpen)}
     >
-      <IconChevronRight size={16} className={takenBackStyles.chevron} data-open={isOpen} aria-hidden />
+      <IconChevronRight size={16} aria-hidden />
       <span>
         Taken back at{' '}
         <time dateTime={at} {...exactOnHover(at)}>
@@ -276,8 +280,10 @@ export function RewoundLine({ goneBack }: { goneBack: RewindRecord }) {
         </time>{' '}
         by {by}
       </span>{' '}
-      <span className={takenBackStyles.about}>{count(to - from + 1, 'entry', 'entries')}</span>
-    </button>
+      <Hint span size="xs" className="figures">
+        {count(to - from + 1, 'entry', 'entries')}
+      </Hint>
+    </RowButton>
   );
 }
 
@@ -365,7 +371,7 @@ export function PromptFiles({ stage }: { stage: Pick<StageView, 'id' | 'attachme
   const others = attachments.filter((file) => !isImage(file));
   if (attachments.length === 0) return null;
   return (
-    <div className={promptFilesStyles.files}>
+    <Group align="flex-end" mt="sm">
       {attachments.filter(isImage).map((file) => (
         <Picture key={file.fileId} stageId={id} file={file} />
       ))}
@@ -376,7 +382,7 @@ export function PromptFiles({ stage }: { stage: Pick<StageView, 'id' | 'attachme
           ))}
         </FileList>
       )}
-    </div>
+    </Group>
   );
 }
 
@@ -384,7 +390,7 @@ export function PromptFiles({ stage }: { stage: Pick<StageView, 'id' | 'attachme
 function Picture({ stageId, file }: { stageId: StageView['id']; file: AttachedFileInfo }) {
   const { data } = useQuery(attachmentQuery(stageId, file.fileId));
   return (
-    <span className={promptFilesStyles.picture}>
+    <span className={css.picture}>
       {data !== undefined && (
         <img src={`data:${data.mediaType};base64,${data.dataBase64}`} alt={file.name} title={file.name} />
       )}
@@ -397,5 +403,9 @@ export function SentFiles({ entry }: { entry: Extract<TranscriptEntry, { kind: '
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(entry.stageId) });
   const isFirst = stage !== undefined && stage.attachments.length > 0 && entry.text.startsWith(stage.prompt);
   if (isFirst) return <PromptFiles stage={stage} />;
-  return <div className={transcript.attached}>With {entry.attachments.map((file) => file.name).join(', ')}</div>;
+  return (
+    <Hint size="xs" mt="xs">
+      With {entry.attachments.map((file) => file.name).join(', ')}
+    </Hint>
+  );
 }

@@ -1,5 +1,5 @@
 import { type MessageId, NoticeCode, type StageId, type TranscriptEntry, type TrustItem } from '@callboard/contract';
-import { Button, Group, Menu } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowBackUp, IconDots, IconGitFork } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -27,7 +27,6 @@ import {
   UndoRewind,
   useTranscriptDeps,
 } from './item-parts.tsx';
-import messageActionsStyles from './message-actions.module.css';
 import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
 import { blockKey, type TranscriptItem } from './transcript-items.ts';
@@ -113,11 +112,11 @@ function Said({ who, at, text, actions, children }: SaidProps) {
   return (
     <div className={css.said}>
       <span className={css.who}>
-        <span className={css.whoName} title={who}>
+        <span className="truncate" title={who}>
           {who}
         </span>
         {at !== null && (
-          <time className={css.at} dateTime={at} {...exactOnHover(at)}>
+          <time className="figures" dateTime={at} {...exactOnHover(at)}>
             {clockTime(at)}
           </time>
         )}
@@ -126,7 +125,7 @@ function Said({ who, at, text, actions, children }: SaidProps) {
       {at !== null && (
         <div className={css.saidActions}>
           {actions}
-          <CopyButton className={css.copy} label="Copy message" read={() => text} />
+          <CopyButton label="Copy message" read={() => text} />
         </div>
       )}
     </div>
@@ -317,9 +316,9 @@ function MessageActions({ entry }: MessageActionsProps) {
     return (
       <Menu position="bottom-end">
         <Menu.Target>
-          <button type="button" className={messageActionsStyles.menu} aria-label="Message actions">
+          <ActionIcon variant="subtle" color="gray" size={44} aria-label="Message actions">
             <IconDots size={16} />
-          </button>
+          </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
           {actions.map(({ kind, label, Icon }) => (
@@ -334,7 +333,6 @@ function MessageActions({ entry }: MessageActionsProps) {
     <button
       key={kind}
       type="button"
-      className={messageActionsStyles.action}
       aria-label={label}
       title={`${label} (${key.toUpperCase()})`}
       data-row-key={key}

@@ -1,5 +1,5 @@
 import type { PendingRequest, SandboxFailure, StageId } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { IconChevronRight, IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
@@ -14,12 +14,12 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CodeBlock, languageOf, lineDiff } from '../../ui/code.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { plainOutput } from '../../ui/output-screen.tsx';
+import { Hint, IconLine } from '../../ui/primitives.tsx';
 import { exactOnHover, Seen, TimeSince } from '../../ui/text.tsx';
 import { ChangedInput, ToolInputView } from '../../ui/tool-input.tsx';
 import { DecisionLine, LongText, useTranscriptDeps } from './item-parts.tsx';
 import { ItemView } from './item-view.tsx';
-import css from './tool-card.module.css';
-import page from './transcript.module.css';
+import css from './transcript.module.css';
 import { lookupsKey } from './transcript-find.tsx';
 import { countSteps, inputOf, itemKeys, type ToolItem, type TranscriptItem } from './transcript-items.ts';
 
@@ -33,23 +33,23 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   const bodyId = useId();
   const { verb, object, isCode } = toolText(tool.use.toolName, inputOf(tool), folder);
   return (
-    <div className={page.indent}>
-      <div className={css.tool}>
+    <div className={css.indent}>
+      <div>
         <button
           type="button"
-          className={css.toolLine}
+          className={clsx(css.opener, css.tool)}
           aria-expanded={open}
           aria-controls={bodyId}
           onClick={() => setOpen(!open)}
         >
-          <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
+          <IconChevronRight size={16} aria-hidden />
           <span className={css.verb}>{verb}</span>
-          <span className={clsx(css.object, isCode && css.code)} title={object}>
+          <span className={clsx(css.object, 'truncate', isCode && css.code)} title={object}>
             {object}
           </span>
           <Outcome tool={tool} failed={failed} />
         </button>
-        <div id={bodyId} hidden={!open} className={open ? css.toolBody : undefined}>
+        <div id={bodyId} hidden={!open} className={open ? clsx(css.opened, css.toolBody) : undefined}>
           {open && <ToolBody tool={tool} folder={folder} />}
         </div>
       </div>
@@ -83,7 +83,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
           <span key={word}>{word}</span>
         ))}
       <LineChanges tool={tool} />
-      <span className={css.took}>
+      <span>
         {progress === 'running' ? (
           <TimeSince at={tool.use.at} />
         ) : (
@@ -99,8 +99,8 @@ function LineChanges({ tool }: { tool: ToolItem }) {
   const { added, removed } = lineChanges(tool);
   return (
     <>
-      {added > 0 && <span className={css.added}>+{added}</span>}
-      {removed > 0 && <span className={css.removed}>−{removed}</span>}
+      {added > 0 && <span>+{added}</span>}
+      {removed > 0 && <span>−{removed}</span>}
     </>
   );
 }
@@ -155,15 +155,20 @@ interface LineCardProps {
 function LineCard({ openKey, verb, object, items }: LineCardProps) {
   const [open, setOpen] = useOpen(openKey, false);
   return (
-    <div className={page.indent}>
-      <div className={css.tool}>
-        <button type="button" className={css.toolLine} aria-expanded={open} onClick={() => setOpen(!open)}>
-          <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
+    <div className={css.indent}>
+      <div>
+        <button
+          type="button"
+          className={clsx(css.opener, css.tool)}
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
+          <IconChevronRight size={16} aria-hidden />
           <span className={css.verb}>{verb}</span>
-          <span className={clsx(css.object, css.code)}>{object}</span>
+          <span className={clsx(css.object, 'truncate', css.code)}>{object}</span>
         </button>
         {open && (
-          <div className={css.toolBody}>
+          <div className={clsx(css.opened, css.toolBody)}>
             <Steps items={items} />
           </div>
         )}
@@ -295,9 +300,9 @@ function SandboxBlocked({ stageId, failure }: { stageId: StageId; failure: Sandb
   const canCommand = useCanCommand();
   const { blocked, hint } = blockedText(failure.detail);
   return (
-    <div className={css.blocked} role="note">
+    <IconLine role="note">
       <IconShieldCheck size={16} aria-hidden />
-      <div>
+      <Stack gap="xs" align="flex-start">
         <p>
           {failure.isCertain ? 'The sandbox blocked this' : 'The sandbox may be why this failed'}:{' '}
           <Seen text={blocked} kind="command" />. {hint}
@@ -315,8 +320,8 @@ function SandboxBlocked({ stageId, failure }: { stageId: StageId; failure: Sandb
             Turn the sandbox off for this stage
           </Button>
         )}
-      </div>
-    </div>
+      </Stack>
+    </IconLine>
   );
 }
 
@@ -380,7 +385,11 @@ function Output({ tool, result }: ToolResultProps) {
   return (
     <div>
       <span className="visually-hidden">Result</span>
-      {firstLine !== null && firstLine > 1 && <div className={css.from}>from line {firstLine}</div>}
+      {firstLine !== null && firstLine > 1 && (
+        <Hint component="div" size="xs">
+          from line {firstLine}
+        </Hint>
+      )}
       <LongText id={toolUseId} text={code === '' ? '(no output)' : code}>
         {(shown) => <CodeBlock text={shown} language={language} />}
       </LongText>

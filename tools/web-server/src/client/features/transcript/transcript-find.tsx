@@ -16,9 +16,9 @@ import { create } from 'zustand';
 import { transcriptQuery } from '../../data/queries.ts';
 import { useSessionUi } from '../../lib/session-ui.ts';
 import { toolText } from '../../lib/tool-text.ts';
+import { Hint, Strip } from '../../ui/primitives.tsx';
 import { isComposing, useShortcuts } from '../../ui/shortcuts.tsx';
 import stageHeadStyles from '../../ui/stage-head.module.css';
-import css from './find-bar.module.css';
 import {
   type GrowingItems,
   inputOf,
@@ -290,10 +290,11 @@ export function FindBar({ find }: { find: Find }) {
     event.stopPropagation();
   };
   return (
-    <search className={css.bar}>
+    <Strip component="search" direction="row" align="center" gap="xs" py="xs">
       <TextInput
         ref={field}
-        className={css.field}
+        flex="0 1 320px"
+        miw={0}
         size="xs"
         aria-label="Find in transcript"
         placeholder="Find in transcript"
@@ -302,9 +303,9 @@ export function FindBar({ find }: { find: Find }) {
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <span className={css.count} role="status">
+      <Hint span size="xs" className="figures" flex={1} pl="sm" role="status">
         {countText(find)}
-      </span>
+      </Hint>
       <ActionIcon
         variant="subtle"
         color="gray"
@@ -328,7 +329,7 @@ export function FindBar({ find }: { find: Find }) {
       <ActionIcon variant="subtle" color="gray" aria-label="Close find" title="Close (Esc)" onClick={end}>
         <IconX size={16} />
       </ActionIcon>
-    </search>
+    </Strip>
   );
 }
 

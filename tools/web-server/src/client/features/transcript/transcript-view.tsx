@@ -9,6 +9,7 @@ import {
   type StageView,
   type TranscriptEntry,
 } from '@callboard/contract';
+import { Box, Flex, Stack } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, memo, useEffect, useMemo, useState } from 'react';
@@ -28,9 +29,9 @@ import {
 } from '../../stream/stream-context.tsx';
 import { Markdown, preloadMarkdown } from '../../ui/markdown.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
+import { Hint, Indented, RowButton, Strip } from '../../ui/primitives.tsx';
 import head from '../../ui/stage-head.module.css';
 import { Seen, TimeSince } from '../../ui/text.tsx';
-import beforeCallboardStyles from './before-callboard.module.css';
 import {
   locationOf,
   PromptFiles,
@@ -115,9 +116,9 @@ function useDeps(stage: StageView, { pending, RequestSlot, goneBack, openIds }: 
   const folder = stage.worktree?.path ?? null;
   return useMemo(() => {
     const slot = (request: PendingRequest) => (
-      <div key={request.requestId} className={css.request} {...{ [ASKS]: request.requestId }}>
+      <Box key={request.requestId} mt="sm" {...{ [ASKS]: request.requestId }}>
         <RequestSlot request={request} />
-      </div>
+      </Box>
     );
     return {
       stageId,
@@ -187,7 +188,7 @@ function useRows(stage: StageView, { items: grown, pending, isPending, RequestSl
             <TextRow stageId={stageId} blockId={item.entry.blockId} entry={item.entry} />
           );
         const isRewound = item.kind !== 'taken-back' && rewoundBy(goneBack, locationOf(item)) !== null;
-        return isRewound ? <div className={css.takenBack}>{row}</div> : row;
+        return isRewound ? <Indented opacity={0.7}>{row}</Indented> : row;
       },
       kept: [...holding, ...loose.map((_, at) => first + at)],
     };
@@ -229,7 +230,7 @@ function useEarlierEntries(stageId: StageId, transcript: Transcript) {
 export function NotStarted({ stage }: { stage: StageView }) {
   return (
     <div className={head.ready}>
-      <div className={head.readyInner}>
+      <Stack gap="lg" align="flex-start" maw={880} mx="auto">
         {stage.fork !== null && (
           <Note>
             Continues from <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link>, before one of its
@@ -237,10 +238,10 @@ export function NotStarted({ stage }: { stage: StageView }) {
             the worktree starts with the files as they were then.
           </Note>
         )}
-        <h2 className={head.sub}>Prompt</h2>
+        <h2>Prompt</h2>
         <Markdown text={stage.prompt} />
         <PromptFiles stage={stage} />
-      </div>
+      </Stack>
     </div>
   );
 }
@@ -256,13 +257,18 @@ function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boo
     select: (view) => stageOf(stageId)(view)?.session ?? null,
   });
   const now = useSessionNow(session);
-  if (isReading) return <p className={css.working}>Reading the transcript…</p>;
+  if (isReading)
+    return (
+      <div className={css.indent}>
+        <Hint py="sm">Reading the transcript…</Hint>
+      </div>
+    );
   if (session === null || hasEnded(session.state)) return null;
   const { text, code } = session.state === 'starting' ? STARTING : activityText(now);
   return (
-    <p className={css.working}>
+    <Flex component="p" className={css.indent} gap="sm" align="center" py="sm" c="dimmed" fz="row">
       <span className={css.pulse} aria-hidden />
-      <span className={css.doing}>
+      <span className="truncate">
         {text}
         {code !== null && (
           <>
@@ -273,8 +279,10 @@ function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boo
           </>
         )}
       </span>
-      <TimeSince at={now !== null && 'since' in now ? now.since : session.stateSince} />
-    </p>
+      <Box component="span" ml="auto" className="figures">
+        <TimeSince at={now !== null && 'since' in now ? now.since : session.stateSince} />
+      </Box>
+    </Flex>
   );
 }
 
@@ -338,18 +346,15 @@ function useShown(transcript: Transcript, before: BeforeCallboard | null): Trans
 /** The line above the transcript that opens and closes what was said before. */
 function BeforeCallboardLine({ before: { adopted, isOpen, setOpen } }: { before: BeforeCallboard }) {
   return (
-    <button
-      type="button"
-      className={beforeCallboardStyles.line}
-      aria-expanded={isOpen}
-      onClick={() => setOpen(!isOpen)}
-    >
-      <IconChevronRight size={16} className={beforeCallboardStyles.chevron} data-open={isOpen} aria-hidden />
-      <span>Before Callboard</span>
-      <span className={beforeCallboardStyles.about}>
-        {count(adopted.lastEntry, 'entry', 'entries')} from {adopted.folder}
-      </span>
-    </button>
+    <Strip p={0}>
+      <RowButton px="lg" mih={44} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <IconChevronRight size={16} color="var(--muted)" aria-hidden />
+        Before Callboard
+        <Hint span size="xs" flex={1} truncate>
+          {count(adopted.lastEntry, 'entry', 'entries')} from {adopted.folder}
+        </Hint>
+      </RowButton>
+    </Strip>
   );
 }
 

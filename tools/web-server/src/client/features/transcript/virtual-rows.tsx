@@ -239,7 +239,14 @@ const Buttons = memo(function Buttons({ isAwayFromEnd, isAsked, hasUnseen, to }:
   return (
     <div className={css.jump} data-asked={isAsked || undefined}>
       {hasUnseen && (
-        <Button variant="default" size="compact-md" className={css.needs} onClick={to.unseen}>
+        <Button
+          variant="default"
+          size="compact-md"
+          c="var(--needs)"
+          bg="var(--needs-soft)"
+          bd="1px solid var(--needs-line)"
+          onClick={to.unseen}
+        >
           Show what waits for you
         </Button>
       )}

@@ -1,5 +1,5 @@
 import type { BuildFolders, Removal, StageId, StageView } from '@callboard/contract';
-import { Button, Group } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
@@ -12,7 +12,6 @@ import { removalText } from '../../lib/removal-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { BuildFoldersChoice, SavedFiles } from '../../ui/saved-files.tsx';
-import css from './confirm-delete.module.css';
 
 /** Asks whether the stage that somebody is about to delete is to be deleted. */
 export default function DeleteDialog() {
@@ -74,14 +73,14 @@ function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: Confirm
   });
   return (
     <Dialog opened={opened} close={close} title={`Delete ${title}`} size={520} closeOnClickOutside>
-      <div className={css.body}>
+      <Stack gap="md">
         <p>The card, its transcript and its queue are deleted. Its decisions stay in the decision log.</p>
-        {plan.isLoading && <p className={css.quiet}>Checking its worktree...</p>}
+        {plan.isLoading && <Text c="dimmed">Checking its worktree...</Text>}
         {plan.error !== null && (
           <ErrorNote lead="Its worktree could not be checked." error={plan.error} retry={() => void plan.refetch()} />
         )}
         {plan.data !== undefined && <Plan removal={plan.data} choice={choice} setChoice={setChoice} />}
-      </div>
+      </Stack>
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>
           Cancel

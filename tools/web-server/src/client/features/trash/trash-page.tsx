@@ -1,5 +1,5 @@
 import type { TrashEntry } from '@callboard/contract';
-import { Button, Group, TextInput } from '@mantine/core';
+import { Box, Button, Flex, Group, Text, TextInput } from '@mantine/core';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useCommand } from '../../data/use-command.tsx';
@@ -11,8 +11,9 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { PlainPage } from '../../ui/plain-page.tsx';
+import { Entry, Facts, Hint } from '../../ui/primitives.tsx';
+import { SavedFiles } from '../../ui/saved-files.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './trash.module.css';
 
 /** What was kept from worktrees that were removed. */
 export default function TrashPage() {
@@ -31,10 +32,10 @@ export default function TrashPage() {
       {restore.isSuccess && (
         <div role="status">
           <Note>
-            Restored into <code className={css.where}>{restore.data.folder}</code>
+            Restored into <code>{restore.data.folder}</code>
             {restore.data.branch !== null && (
               <>
-                , on the branch <code className={css.where}>{restore.data.branch}</code>
+                , on the branch <code>{restore.data.branch}</code>
               </>
             )}
           </Note>
@@ -43,12 +44,12 @@ export default function TrashPage() {
       {trash.error !== null && (
         <ErrorNote lead="The trash could not be read." error={trash.error} retry={() => void trash.refetch()} />
       )}
-      {trash.data?.entries.length === 0 && <p className={css.about}>The trash is empty.</p>}
-      <ul className={css.list} aria-label="Trash">
+      {trash.data?.entries.length === 0 && <Hint mb="lg">The trash is empty.</Hint>}
+      <Box component="ul" maw={860} aria-label="Trash">
         {trash.data?.entries.map((entry) => (
-          <Entry key={entry.id} entry={entry} restore={() => setRestoring(entry)} />
+          <TrashRow key={entry.id} entry={entry} restore={() => setRestoring(entry)} />
         ))}
-      </ul>
+      </Box>
       <Dialog opened={restoring !== null} close={close} title={`Restore ${restoring?.stageTitle ?? ''}`} size={520}>
         {restoring !== null && (
           <RestoreForm
@@ -66,14 +67,14 @@ export default function TrashPage() {
 
 const DAY_MS = 24 * 3_600_000;
 
-function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
+function TrashRow({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
   const { stageTitle, projectName, stageId, at, by, expiresAt, files, fileCount, bytes, work } = entry;
   const days = Math.max(0, Math.ceil((Date.parse(expiresAt) - useNow()) / DAY_MS));
   return (
-    <li className={css.entry}>
-      <div className={css.what}>
-        <div className={css.title}>{stageTitle}</div>
-        <div className={css.facts}>
+    <Entry>
+      <div>
+        <Text fw={600}>{stageTitle}</Text>
+        <Facts>
           <span>
             {projectName} / {stageId}
           </span>
@@ -82,9 +83,9 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
             {by !== null && ` by ${by}`}
           </span>
           <span title={exactTime(expiresAt)}>{count(days, 'day')} left</span>
-        </div>
+        </Facts>
         {work !== null && (
-          <p className={css.work}>
+          <Text size="row">
             {workText(work)}
             {work.branch !== null && (
               <>
@@ -93,14 +94,14 @@ function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
               </>
             )}
             , kept as <code title={work.ref}>{work.commit.slice(0, 7)}</code>
-          </p>
+          </Text>
         )}
         {fileCount > 0 && <SavedList files={files} fileCount={fileCount} bytes={bytes} />}
       </div>
       <Button variant="default" size="compact-sm" aria-label={`Restore ${stageTitle}`} onClick={restore}>
         Restore
       </Button>
-    </li>
+    </Entry>
   );
 }
 
@@ -110,14 +111,7 @@ function SavedList({ files, fileCount, bytes }: Pick<TrashEntry, 'files' | 'file
       <summary>
         {count(fileCount, 'item')}, {formatSize(bytes)}
       </summary>
-      <ul className={css.files}>
-        {files.map((file) => (
-          <li key={file.path}>
-            <code>{file.path}</code> <span className={css.size}>{formatSize(file.bytes)}</span>
-          </li>
-        ))}
-        {fileCount > files.length && <li className={css.size}>and {fileCount - files.length} more</li>}
-      </ul>
+      <SavedFiles files={files} more={fileCount - files.length} label="Files" />
     </details>
   );
 }
@@ -140,7 +134,7 @@ function RestoreForm({ entry, problem, busy, close, run }: RestoreFormProps) {
     run(folder);
   };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <Flex component="form" direction="column" gap="md" onSubmit={submit} noValidate>
       <TextInput
         label="Folder"
         description={
@@ -154,7 +148,7 @@ function RestoreForm({ entry, problem, busy, close, run }: RestoreFormProps) {
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
         data-autofocus
       />
-      <p className={css.facts}>Files that are there already are not overwritten.</p>
+      <Hint>Files that are there already are not overwritten.</Hint>
       {problem !== null && <ErrorNote error={problem} />}
       <Group justify="flex-end" gap="sm">
         <Button variant="default" onClick={close}>
@@ -164,7 +158,7 @@ function RestoreForm({ entry, problem, busy, close, run }: RestoreFormProps) {
           Restore
         </Button>
       </Group>
-    </form>
+    </Flex>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { ProjectTrust, TrustItem, TrustKind } from '@callboard/contract';
-import { Badge, Button } from '@mantine/core';
+import { Badge, Button, Stack, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
 import type { TrustLocation } from '../../data/dialogs.ts';
@@ -7,9 +7,10 @@ import { trustQuery, useTrustLater } from '../../data/trust-query.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Entry, Hint, Output } from '../../ui/primitives.tsx';
 import { Seen } from '../../ui/text.tsx';
-import css from './trust-panel.module.css';
 
 interface TrustPanelProps {
   place: TrustLocation;
@@ -25,17 +26,17 @@ export default function TrustPanel({ place, done }: TrustPanelProps) {
   const { later } = useTrustLater.getState();
   if (error !== null)
     return <ErrorNote lead="The settings could not be read." error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <p className={css.lead}>Reading the settings…</p>;
+  if (data === undefined) return <Text c="dimmed">Reading the settings…</Text>;
   const groups = trustGroups(data.trust);
   return (
-    <div className={css.panel}>
-      <p className={css.lead}>{leadOf(data.trust, place.stageId !== undefined)}</p>
+    <Stack gap="lg">
+      <Text c="dimmed">{leadOf(data.trust, place.stageId !== undefined)}</Text>
       {groups.map((group) => (
         <Group key={group.kind} group={group} marksNew={data.trust.items.some(({ isNew }) => !isNew)} />
       ))}
       {trust.isError && <ErrorNote error={trust.error} />}
       {data.trust.needed && (
-        <div className={css.end}>
+        <FormEnd>
           {done !== undefined && (
             <Button
               variant="default"
@@ -50,9 +51,9 @@ export default function TrustPanel({ place, done }: TrustPanelProps) {
           <Button disabled={!canCommand} loading={trust.isPending} onClick={() => trust.mutate(data.trust.hash)}>
             Trust this repository
           </Button>
-        </div>
+        </FormEnd>
       )}
-    </div>
+    </Stack>
   );
 }
 
@@ -69,10 +70,8 @@ function Group({ group, marksNew }: { group: TrustGroup; marksNew: boolean }) {
   const id = useId();
   return (
     <section aria-labelledby={id}>
-      <h4 className={css.title} id={id}>
-        {group.title}
-      </h4>
-      <ul className={css.items}>
+      <h4 id={id}>{group.title}</h4>
+      <ul>
         {group.items.map((item) => (
           <Item key={`${item.file} ${item.text} ${item.value}`} item={item} marksNew={marksNew} />
         ))}
@@ -83,21 +82,21 @@ function Group({ group, marksNew }: { group: TrustGroup; marksNew: boolean }) {
 
 function Item({ item: { text, value, file, isNew }, marksNew }: { item: TrustItem; marksNew: boolean }) {
   return (
-    <li>
+    <Entry>
       {value !== '' && (
-        <code className={css.value}>
+        <Output>
           <Seen text={value} kind="command" />
-        </code>
+        </Output>
       )}
-      <div className={css.about}>
+      <Hint component="div">
         {isNew && marksNew && (
-          <Badge size="sm" variant="default" className={css.badge}>
+          <Badge size="sm" variant="default" mr="xs">
             New
           </Badge>
         )}
-        {text} {file !== '' && <span className={css.file}>{file}</span>}
-      </div>
-    </li>
+        {text} {file !== '' && <code>{file}</code>}
+      </Hint>
+    </Entry>
   );
 }
 

@@ -6,12 +6,13 @@ import {
   WebhookForm as WebhookDraft,
   WebhookPatch,
 } from '@callboard/contract';
-import { Button, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { Box, Button, Checkbox, Group, MultiSelect, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { failureLead } from '../../lib/api-client.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
-import css from './outgoing.module.css';
+import { Hint } from '../../ui/primitives.tsx';
 import { formatDelay, formNames, hasFollowUp, signalTitles, useSaveWebhook } from './webhook-data.ts';
 
 const DELAYS = [0, 1, 2, 5, 10, 15, 30, 60];
@@ -44,30 +45,32 @@ export function WebhookForm({ webhook, projects, close }: WebhookFormProps) {
   };
   if (save.data?.secret != null) return <Secret secret={save.data.secret} close={close} />;
   return (
-    <form className={css.form} ref={form} onSubmit={submit} noValidate>
-      <TextInput
-        label="Name"
-        value={fields.name}
-        error={errors.name}
-        onChange={({ currentTarget: { value } }) => set({ name: value })}
-        data-autofocus
-        required
-      />
-      <TargetFields webhook={webhook} fields={fields} errors={errors} set={set} />
-      <Choices fields={fields} errors={errors} set={set} projects={projects} />
-      <div className={css.end}>
-        {save.isError && (
-          <div className={css.failure}>
-            <ErrorNote lead={failureLead(save.error)} saysBoth error={save.error} />
-          </div>
-        )}
-        <Button variant="default" onClick={close}>
-          Cancel
-        </Button>
-        <Button type="submit" disabled={!canCommand} loading={save.isPending}>
-          {webhook === null ? 'Add' : 'Save'}
-        </Button>
-      </div>
+    <form ref={form} onSubmit={submit} noValidate>
+      <Stack gap="lg">
+        <TextInput
+          label="Name"
+          value={fields.name}
+          error={errors.name}
+          onChange={({ currentTarget: { value } }) => set({ name: value })}
+          data-autofocus
+          required
+        />
+        <TargetFields webhook={webhook} fields={fields} errors={errors} set={set} />
+        <Choices fields={fields} errors={errors} set={set} projects={projects} />
+        <FormEnd>
+          {save.isError && (
+            <Box flex="1 0 100%">
+              <ErrorNote lead={failureLead(save.error)} saysBoth error={save.error} />
+            </Box>
+          )}
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button type="submit" disabled={!canCommand} loading={save.isPending}>
+            {webhook === null ? 'Add' : 'Save'}
+          </Button>
+        </FormEnd>
+      </Stack>
     </form>
   );
 }
@@ -93,11 +96,11 @@ function Choices({ fields, errors, set, projects }: ChoicesProps) {
         error={errors.signals}
         onChange={(chosen) => set({ signals: Signal.options.filter((signal) => chosen.includes(signal)) })}
       >
-        <div className={css.signals}>
+        <Group gap="8px 16px" mt="xs">
           {Signal.options.map((signal) => (
             <Checkbox key={signal} value={signal} label={signalTitles[signal]} />
           ))}
-        </div>
+        </Group>
       </Checkbox.Group>
       <NativeSelect
         label="When"
@@ -128,7 +131,7 @@ function Choices({ fields, errors, set, projects }: ChoicesProps) {
           onChange={({ currentTarget: { checked } }) => set({ tellsSettled: checked })}
         />
       ) : (
-        <p className={css.hint}>{formNames[form]} is not told when somebody has answered: messages there stay.</p>
+        <Hint>{formNames[form]} is not told when somebody has answered: messages there stay.</Hint>
       )}
     </>
   );
@@ -137,15 +140,15 @@ function Choices({ fields, errors, set, projects }: ChoicesProps) {
 /** Shown once: Callboard does not give it out again. */
 function Secret({ secret, close }: { secret: string; close: () => void }) {
   return (
-    <div className={css.form}>
+    <Stack gap="lg">
       <p>Your server verifies each call with this secret. Copy it now: it is not shown again.</p>
       <div role="status">
         <CopyLine text={secret} label="secret" />
       </div>
-      <div className={css.end}>
+      <FormEnd>
         <Button onClick={close}>Done</Button>
-      </div>
-    </div>
+      </FormEnd>
+    </Stack>
   );
 }
 
@@ -266,15 +269,15 @@ function TargetFields(props: TargetFieldsProps) {
   const { webhook, fields, set } = props;
   if (webhook !== null && !fields.setsTarget)
     return (
-      <div className={css.kept}>
-        <div className={css.words}>
-          {formNames[webhook.form]}: <span className={css.code}>{webhook.where}</span>
-          <div className={css.hint}>Secrets are not shown. To change something, enter all of it again.</div>
-        </div>
+      <Group justify="space-between" align="flex-start" wrap="nowrap">
+        <Box miw={0}>
+          {formNames[webhook.form]}: <code>{webhook.where}</code>
+          <Hint component="div">Secrets are not shown. To change something, enter all of it again.</Hint>
+        </Box>
         <Button variant="default" size="compact-md" onClick={() => set({ setsTarget: true })}>
           Replace
         </Button>
-      </div>
+      </Group>
     );
   return (
     <>

@@ -1,5 +1,5 @@
 import type { BoardView, Webhook, WebhookCall } from '@callboard/contract';
-import { Button, Switch } from '@mantine/core';
+import { Box, Button, Flex, Group, Stack, Switch, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
@@ -10,8 +10,8 @@ import { useNow } from '../../lib/hooks.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote, FailureNote } from '../../ui/notes.tsx';
+import { Entry, Hint, Indented } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './outgoing.module.css';
 import {
   callsQuery,
   choiceText,
@@ -36,20 +36,19 @@ export function OutgoingPart() {
   const close = () => setEdited(null);
   return (
     <>
-      <p className={css.about}>
+      <Hint mb="sm">
         Calls a webhook or a service, or runs a command, even when no browser is open. Applies to everyone on this
         board.
-      </p>
+      </Hint>
       {error !== null && <ErrorNote lead="The list could not be read." error={error} retry={() => void refetch()} />}
       {data !== undefined && data.length > 0 && (
-        <ul className={css.list} aria-label="Outgoing">
+        <Box component="ul" mb="md" aria-label="Outgoing">
           {data.map((webhook) => (
             <WebhookRow key={webhook.webhookId} webhook={webhook} projects={projects} edit={() => setEdited(webhook)} />
           ))}
-        </ul>
+        </Box>
       )}
       <Button
-        className={css.add}
         variant="default"
         leftSection={<IconPlus size={16} />}
         disabled={!canCommand}
@@ -88,61 +87,63 @@ function WebhookRow({ webhook, projects, edit }: WebhookRowProps) {
   const nameOf = (id: string) => projects.find((project) => project.id === id)?.name ?? `${id} (removed)`;
   const button = { variant: 'default', size: 'compact-md', disabled: !canCommand } as const;
   return (
-    <li className={css.row} aria-label={name}>
-      <div className={css.top}>
-        <div className={css.words}>
-          <div className={css.name}>{name}</div>
-          <div className={css.hint}>
-            {formNames[form]}: <span className={form === 'command' ? css.code : undefined}>{where}</span>
-          </div>
-          <div className={css.hint}>{choiceText(webhook, nameOf)}</div>
-        </div>
-        <Switch
-          aria-label={`${name} is on`}
-          checked={set.isPending ? set.variables : isOn}
-          disabled={!canCommand || set.isPending}
-          onChange={({ currentTarget: { checked } }) => set.mutate(checked)}
-        />
-      </div>
-      {set.isError && <ErrorNote lead={failureLead(set.error)} saysBoth error={set.error} />}
-      {test.isError && <ErrorNote error={test.error} />}
-      {problem !== null && !test.isError && (
-        <FailureNote>
-          The last call failed <TimeSince at={problem.at} ago />. {problem.text}
-        </FailureNote>
-      )}
-      <div className={css.actions}>
-        <Button {...button} loading={test.isPending} onClick={() => test.mutate(undefined)}>
-          Send a test
-        </Button>
-        <Button {...button} onClick={edit}>
-          Edit
-        </Button>
-        <Remove webhook={webhook} />
-        <Button
-          {...button}
-          variant="subtle"
-          aria-expanded={isOpen}
-          aria-controls={calls}
-          onClick={() => setOpen(!isOpen)}
-        >
-          {isOpen ? 'Hide calls' : 'Show calls'}
-        </Button>
-        {test.isSuccess ? (
-          <span className={css.hint} role="status">
-            The test was delivered.
-          </span>
-        ) : (
-          problem === null &&
-          sentAt !== null && (
-            <span className={css.hint}>
-              Last sent <TimeSince at={sentAt} ago />
-            </span>
-          )
+    <Entry aria-label={name}>
+      <Stack>
+        <Group justify="space-between" align="flex-start" wrap="nowrap">
+          <Box miw={0}>
+            <Text fw={500}>{name}</Text>
+            <Hint component="div">
+              {formNames[form]}: {form === 'command' ? <code>{where}</code> : where}
+            </Hint>
+            <Hint component="div">{choiceText(webhook, nameOf)}</Hint>
+          </Box>
+          <Switch
+            aria-label={`${name} is on`}
+            checked={set.isPending ? set.variables : isOn}
+            disabled={!canCommand || set.isPending}
+            onChange={({ currentTarget: { checked } }) => set.mutate(checked)}
+          />
+        </Group>
+        {set.isError && <ErrorNote lead={failureLead(set.error)} saysBoth error={set.error} />}
+        {test.isError && <ErrorNote error={test.error} />}
+        {problem !== null && !test.isError && (
+          <FailureNote>
+            The last call failed <TimeSince at={problem.at} ago />. {problem.text}
+          </FailureNote>
         )}
-      </div>
-      <div id={calls}>{isOpen && <WebhookCalls webhookId={webhookId} />}</div>
-    </li>
+        <Group>
+          <Button {...button} loading={test.isPending} onClick={() => test.mutate(undefined)}>
+            Send a test
+          </Button>
+          <Button {...button} onClick={edit}>
+            Edit
+          </Button>
+          <Remove webhook={webhook} />
+          <Button
+            {...button}
+            variant="subtle"
+            aria-expanded={isOpen}
+            aria-controls={calls}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? 'Hide calls' : 'Show calls'}
+          </Button>
+          {test.isSuccess ? (
+            <Hint span role="status">
+              The test was delivered.
+            </Hint>
+          ) : (
+            problem === null &&
+            sentAt !== null && (
+              <Hint span>
+                Last sent <TimeSince at={sentAt} ago />
+              </Hint>
+            )
+          )}
+        </Group>
+        <div id={calls}>{isOpen && <WebhookCalls webhookId={webhookId} />}</div>
+      </Stack>
+    </Entry>
   );
 }
 
@@ -175,13 +176,13 @@ function WebhookCalls({ webhookId }: { webhookId: string }) {
   if (error !== null)
     return <ErrorNote lead="Its calls could not be read." error={error} retry={() => void refetch()} />;
   if (data === undefined) return null;
-  if (data.length === 0) return <p className={css.hint}>No calls in the last week.</p>;
+  if (data.length === 0) return <Hint>No calls in the last week.</Hint>;
   return (
-    <ul className={css.calls} aria-label="Newest calls">
+    <Indented component="ul" fz="row" aria-label="Newest calls">
       {data.map((call) => (
         <Call key={call.callId} webhookId={webhookId} call={call} />
       ))}
-    </ul>
+    </Indented>
   );
 }
 
@@ -193,12 +194,12 @@ function Call({ webhookId, call }: { webhookId: string; call: WebhookCall }) {
   const fate = deliveryStatusText(call, now);
   const what = `${isFollowUp ? 'Settled: ' : ''}${signalTitles[signal]}`;
   return (
-    <li>
-      <div className={css.words}>
+    <Flex component="li" justify="space-between" align="center" gap="sm">
+      <Box miw={0}>
         <div>
           {what} · {stageTitle === null ? stageId : <Link to={`/stages/${stageId}`}>{stageTitle}</Link>}
         </div>
-        <div className={state === 'sent' ? css.hint : css.unsent}>
+        <Text component="div" inherit c={state === 'sent' ? 'dimmed' : undefined}>
           {fate ?? 'Sent'}
           {triedAt !== null && (
             <>
@@ -207,9 +208,9 @@ function Call({ webhookId, call }: { webhookId: string; call: WebhookCall }) {
             </>
           )}
           {error !== null && `. ${error}`}
-        </div>
+        </Text>
         {repeat.isError && <ErrorNote error={repeat.error} />}
-      </div>
+      </Box>
       <Button
         variant="default"
         size="compact-md"
@@ -220,6 +221,6 @@ function Call({ webhookId, call }: { webhookId: string; call: WebhookCall }) {
       >
         {state === 'queued' ? 'Send now' : 'Send again'}
       </Button>
-    </li>
+    </Flex>
   );
 }

@@ -1,5 +1,5 @@
 import type { BuildFolders, CommandReply, ProjectId, ProjectWorktree, WorktreeCleanUp } from '@callboard/contract';
-import { Button, Group } from '@mantine/core';
+import { Box, Button, Group, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useCommand } from '../../data/use-command.tsx';
@@ -10,9 +10,9 @@ import { workText } from '../../lib/removal-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Entry, Hint, ScrollList } from '../../ui/primitives.tsx';
 import { BuildFoldersChoice, SavedFiles } from '../../ui/saved-files.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './project-worktrees.module.css';
 
 /** The worktrees of a project with their sizes, and a clean-up of those that nobody needs. */
 export function ProjectWorktrees({ projectId }: { projectId: ProjectId }) {
@@ -22,29 +22,29 @@ export function ProjectWorktrees({ projectId }: { projectId: ProjectId }) {
   const worktrees = data?.worktrees.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0)) ?? [];
   const free = worktrees.filter(({ stays }) => stays === null);
   return (
-    <section className={css.section} aria-labelledby="worktrees-head">
-      <div className={css.head}>
+    <Box component="section" mt={32} aria-labelledby="worktrees-head">
+      <Group gap="4px 12px" align="baseline">
         <h3 id="worktrees-head">Worktrees on this machine</h3>
         {data !== undefined && <Sum worktrees={worktrees} isMeasuring={data.isMeasuring} />}
         {free.length > 1 && (
-          <Button variant="default" size="compact-sm" disabled={!canCommand} onClick={() => setAsked('all')}>
+          <Button ml="auto" variant="default" size="compact-sm" disabled={!canCommand} onClick={() => setAsked('all')}>
             Clean up {free.length} that are not needed
           </Button>
         )}
-      </div>
+      </Group>
       {error !== null && (
         <ErrorNote lead="The worktrees could not be listed." error={error} retry={() => void refetch()} />
       )}
-      <ul className={css.list} aria-label="Worktrees">
+      <Box component="ul" mt="sm" aria-label="Worktrees">
         {worktrees.map((worktree) => (
-          <Row key={worktree.name} worktree={worktree} clean={() => setAsked(worktree)} />
+          <WorktreeRow key={worktree.name} worktree={worktree} clean={() => setAsked(worktree)} />
         ))}
-      </ul>
+      </Box>
       {asked === 'all' && <CleanAll projectId={projectId} worktrees={free} close={() => setAsked(null)} />}
       {asked !== null && asked !== 'all' && (
         <CleanOne projectId={projectId} worktree={asked} close={() => setAsked(null)} />
       )}
-    </section>
+    </Box>
   );
 }
 
@@ -52,7 +52,7 @@ function Sum({ worktrees, isMeasuring }: { worktrees: readonly ProjectWorktree[]
   const oldest = worktrees.flatMap(({ measuredAt }) => measuredAt ?? []).toSorted()[0];
   const bytes = worktrees.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
   return (
-    <span className={css.facts} role="status">
+    <Hint span role="status">
       {count(worktrees.length, 'worktree')}
       {worktrees.length > 0 && `, ${formatSize(bytes)}`}
       {isMeasuring && ' so far, measuring...'}
@@ -61,20 +61,24 @@ function Sum({ worktrees, isMeasuring }: { worktrees: readonly ProjectWorktree[]
           , measured <TimeSince at={oldest} ago />
         </>
       )}
-    </span>
+    </Hint>
   );
 }
 
-function Row({ worktree, clean }: { worktree: ProjectWorktree; clean: () => void }) {
+function WorktreeRow({ worktree, clean }: { worktree: ProjectWorktree; clean: () => void }) {
   const { name, path, stageTitle, bytes, stays } = worktree;
   return (
-    <li className={css.row}>
-      <div className={css.what}>
-        <div className={css.title}>{stageTitle ?? `${name} (its stage was deleted)`}</div>
-        <code className={css.path}>{path}</code>
-        {stays !== null && <div className={css.facts}>{stays}</div>}
+    <Entry>
+      <div>
+        <div>{stageTitle ?? `${name} (its stage was deleted)`}</div>
+        <Text component="code" c="dimmed" size="xs">
+          {path}
+        </Text>
+        {stays !== null && <Hint component="div">{stays}</Hint>}
       </div>
-      <span className={css.size}>{bytes === null ? '...' : formatSize(bytes)}</span>
+      <Text span size="row" className="figures">
+        {bytes === null ? '...' : formatSize(bytes)}
+      </Text>
       <Button
         variant="default"
         size="compact-sm"
@@ -84,7 +88,7 @@ function Row({ worktree, clean }: { worktree: ProjectWorktree; clean: () => void
       >
         Clean up
       </Button>
-    </li>
+    </Entry>
   );
 }
 
@@ -102,12 +106,12 @@ function CleanOne({ projectId, worktree, close }: CleanOneProps) {
   const clean = useCleanWorktrees(projectId);
   return (
     <Dialog opened close={close} title={`Clean up the worktree of ${stageTitle ?? name}`} size={520}>
-      <div className={css.body}>
-        {plan.isLoading && <p className={css.facts}>Checking what is in it...</p>}
+      <Stack gap="md">
+        {plan.isLoading && <Hint>Checking what is in it...</Hint>}
         {plan.error !== null && <ErrorNote error={plan.error} retry={() => void plan.refetch()} />}
         {plan.data !== undefined && <Plan plan={plan.data} choice={choice} setChoice={setChoice} />}
         {clean.error !== null && <ErrorNote error={clean.error} />}
-      </div>
+      </Stack>
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
@@ -136,7 +140,11 @@ function Plan({ plan, choice, setChoice }: PlanProps) {
   return (
     <>
       <p>
-        The folder <code className={css.path}>{path}</code> is removed.{' '}
+        The folder{' '}
+        <Text component="code" c="dimmed" size="xs">
+          {path}
+        </Text>{' '}
+        is removed.{' '}
         {work === null
           ? 'All its work is merged.'
           : `Its work that is not merged (${workText(work)}) goes to the trash, and can be restored for 30 days.`}
@@ -168,16 +176,16 @@ function CleanAll({ projectId, worktrees, close }: CleanAllProps) {
   const failed = clean.data?.failed ?? [];
   return (
     <Dialog opened close={close} title={`Clean up ${count(shown.length, 'worktree')}`} size={520}>
-      <div className={css.body}>
+      <Stack gap="md">
         <p>
           Their folders are removed, with dependencies and build results. Work that is not merged and files that git
           ignores go to the trash, and can be restored for 30 days.
         </p>
-        <ul className={css.names}>
+        <ScrollList>
           {shown.map(({ name, stageTitle }) => (
             <li key={name}>{stageTitle ?? name}</li>
           ))}
-        </ul>
+        </ScrollList>
         {clean.data !== undefined && (
           <p role="status">
             {count(clean.data.cleaned.length, 'worktree')} cleaned up
@@ -185,7 +193,7 @@ function CleanAll({ projectId, worktrees, close }: CleanAllProps) {
               `, ${failed.length} left in place: ${failed.map((error) => describeError(error).text).join(' ')}`}
           </p>
         )}
-      </div>
+      </Stack>
       <Group justify="flex-end" gap="sm" mt="lg">
         <Button variant="default" onClick={close} data-autofocus>
           {clean.data === undefined ? 'Cancel' : 'Close'}

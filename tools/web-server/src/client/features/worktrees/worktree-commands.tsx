@@ -6,7 +6,7 @@ import {
   type StageView,
   type WorktreeCommand,
 } from '@callboard/contract';
-import { Anchor, Button } from '@mantine/core';
+import { Anchor, Button, Flex, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconTool } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -19,8 +19,8 @@ import { type BeforeStart, beforeStart } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
+import { Hint, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
-import css from './workspace.module.css';
 
 /** What happens, or has gone wrong, before Claude starts in a worktree. Shows nothing for other stages. */
 export function SetUpPanel({ stage }: { stage: StageView }) {
@@ -31,28 +31,33 @@ export function SetUpPanel({ stage }: { stage: StageView }) {
   const now = isConcerned ? setUpState(stage, run) : null;
   if (now === null) return null;
   const { title, text } = SET_UP_TEXTS[now];
+  const Icon = now === 'running' ? IconTool : IconAlertTriangle;
   const hasOutput = (now === 'running' || now === 'failed') && run !== null;
   return (
-    <section className={css.panel} data-tone={TONES[now]} aria-labelledby="set-up">
-      <div className={css.head}>
-        {now === 'running' ? <IconTool size={16} aria-hidden /> : <IconAlertTriangle size={16} aria-hidden />}
-        <h2 id="set-up">{title}</h2>
+    <Strip component="section" aria-labelledby="set-up">
+      <Group gap="4px 8px">
+        <Icon size={16} data-tone={TONES[now]} aria-hidden />
+        <h2 id="set-up" data-tone={TONES[now]}>
+          {title}
+        </h2>
         {now === 'running' && run !== null && (
-          <span className={css.facts}>
+          <Hint span className="figures">
             <TimeSince at={run.startedAt} />
-          </span>
+          </Hint>
         )}
         <Actions stage={stage} state={now} run={run} />
-      </div>
-      <p role="status">
+      </Group>
+      <Text role="status" maw={880} c="dimmed">
         {now === 'failed' && run?.reason != null ? `${run.reason} ` : ''}
         {text}
-      </p>
+      </Text>
       {(now === 'no-fetch' || now === 'bad-file' || now === 'replaced') && (
-        <p className={css.cause}>{stage.session?.lastTurn?.message}</p>
+        <Text className="pre-wrap" maw={880}>
+          {stage.session?.lastTurn?.message}
+        </Text>
       )}
       {hasOutput && <CommandOutputBox run={run} />}
-    </section>
+    </Strip>
   );
 }
 
@@ -80,7 +85,7 @@ function Actions({ stage, state, run }: ActionsProps) {
   const wanted = start.isPending ? start.variables : null;
   if (state === 'running')
     return (
-      <div className={css.actions}>
+      <Group ml="auto">
         <Button
           variant="default"
           disabled={off || run === null}
@@ -89,22 +94,22 @@ function Actions({ stage, state, run }: ActionsProps) {
         >
           Stop
         </Button>
-      </div>
+      </Group>
     );
   if (state === 'replaced')
     return (
-      <div className={css.actions}>
+      <Group ml="auto">
         <Button variant="default" disabled={off} loading={start.isPending} onClick={() => start.mutate({})}>
           Try again
         </Button>
         <Button disabled={off} loading={remake.isPending} onClick={() => remake.mutate(stage.id)}>
           Make the worktree again
         </Button>
-      </div>
+      </Group>
     );
   const without = state === 'no-fetch' ? { withoutFetch: true } : { withoutSetup: true };
   return (
-    <div className={css.actions}>
+    <Group ml="auto">
       <Button
         variant="default"
         disabled={off}
@@ -126,7 +131,7 @@ function Actions({ stage, state, run }: ActionsProps) {
       >
         {state === 'failed' ? 'Run again' : 'Try again'}
       </Button>
-    </div>
+    </Group>
   );
 }
 
@@ -259,20 +264,22 @@ export const serverAddress = (port: number, host: string): string =>
 function CommandOutputBox({ run }: { run: WorktreeCommand }) {
   const { data, error, refetch } = useQuery(commandOutputQuery(run));
   return (
-    <div className={css.output}>
-      <p className={css.command}>
+    <Stack gap="xs" maw={880}>
+      <Flex component="p" wrap="wrap" justify="space-between" align="baseline" gap="0 16px">
         <code>
           <Seen text={run.command} kind="command" />
         </code>
-        <span className={css.facts}>{isolationText(run.isolation)}</span>
-      </p>
+        <Hint span className="figures">
+          {isolationText(run.isolation)}
+        </Hint>
+      </Flex>
       <OutputScreen
         output={data?.text ?? ''}
         note={data?.isCut === true ? 'Only the end is shown.' : null}
         empty={run.state === 'running' ? 'No output yet' : 'No output'}
       />
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-    </div>
+    </Stack>
   );
 }
 
@@ -290,11 +297,11 @@ export function WorktreeRows({ stage }: { stage: StageView }) {
         <>
           <dt>Dev servers</dt>
           <dd>
-            <ul className={css.runs}>
+            <Flex component="ul" direction="column" gap="sm">
               {servers.map((server) => (
                 <ServerRow key={server.name} stage={stage} server={server} />
               ))}
-            </ul>
+            </Flex>
           </dd>
         </>
       )}
@@ -312,7 +319,7 @@ function EditorRow({ stage }: { stage: StageView }) {
   return (
     <>
       <dt>Editor</dt>
-      <dd className={css.editor}>
+      <dd>
         {isHere ? (
           <Button
             size="compact-sm"
@@ -324,9 +331,9 @@ function EditorRow({ stage }: { stage: StageView }) {
             Open in editor
           </Button>
         ) : (
-          <span className={css.facts}>
+          <Hint span className="figures">
             The worktree is on another machine than this browser, so copy its path instead.
-          </span>
+          </Hint>
         )}
       </dd>
     </>
@@ -388,7 +395,7 @@ function RunRow({ stage, kind, name, run }: RunRowProps) {
     <>
       <dt>{name}</dt>
       <dd>
-        <ul className={css.runs}>
+        <Flex component="ul" direction="column" gap="sm">
           <RunLine
             name={null}
             run={run}
@@ -406,7 +413,7 @@ function RunRow({ stage, kind, name, run }: RunRowProps) {
               {isRunning ? 'Stop' : 'Run again'}
             </Button>
           </RunLine>
-        </ul>
+        </Flex>
       </dd>
     </>
   );
@@ -427,17 +434,19 @@ function RunLine({ name, run, at, text = null, children }: RunLineProps) {
   const state = run === null ? null : runText(run);
   return (
     <li>
-      <div className={css.line}>
-        {name !== null && <span className={css.name}>{name}</span>}
-        <span className={css.state} data-tone={text === null ? state?.tone : 'plain'}>
-          {text ?? state?.text ?? 'Not started'}
-        </span>
-        {at !== null && (
-          <span className={css.facts}>
-            <TimeSince at={at} ago={run?.state !== 'running'} />
-          </span>
+      <Group gap="4px 8px" mih={24}>
+        {name !== null && (
+          <Text span fw={500} inherit>
+            {name}
+          </Text>
         )}
-        <span className={css.actions}>
+        <span data-tone={text === null ? state?.tone : 'plain'}>{text ?? state?.text ?? 'Not started'}</span>
+        {at !== null && (
+          <Hint span className="figures">
+            <TimeSince at={at} ago={run?.state !== 'running'} />
+          </Hint>
+        )}
+        <Flex component="span" align="center" wrap="wrap" ml="auto" gap="sm">
           {run !== null && (
             <Button
               size="compact-sm"
@@ -451,8 +460,8 @@ function RunLine({ name, run, at, text = null, children }: RunLineProps) {
             </Button>
           )}
           {children}
-        </span>
-      </div>
+        </Flex>
+      </Group>
       {isOpen && run !== null && <CommandOutputBox run={run} />}
     </li>
   );
