@@ -88,7 +88,7 @@ const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' 
 
 function WaitingCount() {
   const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
-  return waiting > 0 && <span className={`${css.badge} figures`}>{waiting}</span>;
+  return waiting > 0 && <span className={css.badge}>{waiting}</span>;
 }
 
 function SearchButton() {
@@ -101,7 +101,7 @@ function SearchButton() {
       onClick={openPalette}
     >
       <IconSearch size={16} stroke={1.75} aria-hidden />
-      <span className={css.searchWord}>Search or command</span>
+      <span className="visually-hidden-on-phone">Search or command</span>
       <kbd aria-hidden>{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
     </button>
   );
