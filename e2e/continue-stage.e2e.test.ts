@@ -59,7 +59,7 @@ it('continues a stage by one click after a failed turn, only once even for a dou
   await resume(page).dblclick();
   await page.getByText('All finished.').waitFor();
   await page.getByText('Review', { exact: true }).waitFor();
-  expect(await resume(page).count()).toBe(0);
+  await expect.poll(() => resume(page).count()).toBe(0);
   expect(await reported(desk, stageId)).toBe(2);
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(TEXTS);
   expect(errors.filter((error) => !error.includes('ERR_FAILED'))).toEqual([]);
@@ -101,7 +101,7 @@ it('releases waiting messages instead of adding one', async () => {
   await api.post(`/api/sessions/${stageId}/interrupt`);
   await page.goto(`${origin}/stages/${stageId}`);
   await page.getByRole('button', { name: 'Send queued', exact: true }).waitFor();
-  expect(await resume(page).count()).toBe(0);
+  await expect.poll(() => resume(page).count()).toBe(0);
   await page.getByRole('button', { name: 'Remove queued message' }).click();
   await resume(page).waitFor();
 });

@@ -176,7 +176,7 @@ it('says that a connection is lost which fell silent without an end, and is curr
   way.pass();
   await request.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
-  expect(await page.getByRole('status').getByText('Connection lost.').count()).toBe(0);
+  await expect.poll(() => page.getByRole('status').getByText('Connection lost.').count()).toBe(0);
 });
 
 it('keeps connections free while the network swallows what the page tells on each move, and is current at once', async () => {

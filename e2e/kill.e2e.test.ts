@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
-import { claudePids, descendants, processesOf } from './support/processes.ts';
+import { claudePids, descendants, killAll, processesOf } from './support/processes.ts';
 import { removeOrchestrator } from './support/remove-orchestrator.ts';
 import { apiOf } from './support/scene.ts';
 
@@ -41,8 +41,8 @@ it('lets a person answer the same request after SIGKILL of the orchestrator, and
   expect(await claudePids(folder)).toEqual([claude]);
 
   // Everything of Callboard.
-  for (const pid of [first.supervisor.pid, ...(await descendants(first.supervisor.pid ?? -1))])
-    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  const top = first.supervisor.pid ?? expect.fail('it has no process');
+  killAll([top, ...(await descendants(top))]);
   const second = await start();
   onTestFinished(second.stop);
   expect(await claudePids(folder)).toEqual([claude]);
@@ -111,6 +111,7 @@ it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
   const created = await callApi(origin, 'POST', '/api/stages', { projectId: 'shop', title: 'A', prompt: script });
   const { stage } = await created.json();
   expect((await callApi(origin, 'POST', `/api/stages/${stage.id}/start`)).status).toBe(202);
+  await expect.poll(() => claudePids(folder)).toHaveLength(1);
   await stop();
   await expect.poll(() => said.join('')).toContain('callboard down'); // this may be read a moment after its end
   expect(await claudePids(folder)).toHaveLength(1);

@@ -17,7 +17,7 @@ import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { type Installation, install } from './support/callboard.ts';
 import { logInAsPage } from './support/page-login.ts';
-import { partPid } from './support/processes.ts';
+import { killPart } from './support/processes.ts';
 import { startProxy } from './support/proxies.ts';
 
 const hasNginx = isInstalled('nginx') && isInstalled('openssl');
@@ -226,7 +226,7 @@ it.runIf(ALL && isInstalled('openssl'))(
 
     const whole = await readFile(cert);
     await writeFile(cert, whole.subarray(0, 100));
-    process.kill((await partPid(supervisor.pid ?? 0, 'web server')) ?? 0, 'SIGKILL');
+    await killPart(supervisor.pid, 'web server');
     const cause = `the web server cannot start again: --tls-cert: ${cert} holds no certificate in PEM`;
     await expect.poll(() => said).toContain(cause);
     expect(await command('link')).toMatchObject({ code: 1, output: expect.stringContaining(cause) });

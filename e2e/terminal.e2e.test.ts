@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { eventually, until } from '../test-support/until.ts';
 import { callApi } from './support/api.ts';
 import { install } from './support/callboard.ts';
-import { partPid } from './support/processes.ts';
+import { killPart } from './support/processes.ts';
 
 const questions = [
   {
@@ -98,8 +98,7 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
   await press(['r'], 'Answer 1');
   watch.press('2\r');
   await sees('$ touch made-in-a-terminal');
-  const web = await partPid(supervisor.pid ?? 0, 'web server');
-  process.kill(web ?? 0, 'SIGKILL');
+  await killPart(supervisor.pid, 'web server');
   await sees('Connected again.');
   await press(['c', 'a'], 'made-in-a-terminal: allowed by');
   await sees('\u27e8U+202E\u27e9');

@@ -8,7 +8,7 @@ import { until } from '../test-support/until.ts';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { type Installation, install, type Running } from './support/callboard.ts';
-import { partPid, processesOf } from './support/processes.ts';
+import { killAll, killPart, partPid, processesOf } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
 
 type Api = ReturnType<typeof apiOf>;
@@ -90,13 +90,15 @@ const isAtGate = ({ column, session }: StageView) =>
   column === 'needs-you' && session?.atGate === true && session.check === null;
 
 /** Kills everything of Callboard, but not what it started. */
-async function killAll({ supervisor }: Running): Promise<void> {
+async function killCallboard({ supervisor }: Running): Promise<void> {
   const parts = ['supervisor', 'orchestrator', 'web server'] as const;
   const pids = await Promise.all(parts.map((part) => partPid(supervisor.pid ?? -1, part)));
-  for (const pid of new Set(pids)) if (pid !== null) process.kill(pid, 'SIGKILL');
+  killAll(new Set(pids.filter((pid) => pid !== null)));
 }
 
-it('runs twelve stages with checks, gates and a review to merged, through two kills', async () => {
+it('runs twelve stages with checks, gates and a review to merged, through two kills', {
+  timeout: 600_000,
+}, async () => {
   const installation = await install({ CALLBOARD_MAX_PARALLEL: '3' });
   const { folder, repo, model, start, command } = installation;
   let running = await start();
@@ -139,14 +141,14 @@ it('runs twelve stages with checks, gates and a review to merged, through two ki
         }
         return false;
       },
-      { withinMs: 150_000, everyMs: 100, lastSeen: () => seen }, // twelve stages, three at a time, on a busy machine
+      { withinMs: 240_000, everyMs: 100, lastSeen: () => seen }, // twelve stages, three at a time, on a busy machine
     );
 
   await exposure('a check runs', (all) => all.some(({ session }) => session?.check?.state === 'running'));
-  process.kill((await partPid(running.supervisor.pid ?? -1, 'orchestrator')) ?? -1, 'SIGKILL'); // it is started again
+  await killPart(running.supervisor.pid, 'orchestrator'); // it is started again
   await until('Callboard is back', async () => (await callApi(running.origin, 'GET', '/api/board')).ok);
   await exposure('a check has failed', (all) => all.some(({ session }) => (session?.check?.failures ?? 0) > 0));
-  await killAll(running);
+  await killCallboard(running);
   running = await start();
   onTestFinished(running.stop);
   api = apiOf(running.origin);

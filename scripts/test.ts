@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { isFresh } from '../tools/cli/bin/sources.js';
 import { ensureChromium } from './chromium.ts';
@@ -16,12 +16,13 @@ const Report = z.object({
   numPassedTests: z.int(),
   numFailedTests: z.int(),
   success: z.boolean(),
-  testResults: z.array(z.object({ assertionResults: z.array(Test) })),
+  testResults: z.array(z.object({ name: z.string(), assertionResults: z.array(Test) })),
 });
 
 const root = join(import.meta.dirname, '..');
 const count = { passed: 0, failed: 0 };
-const unsteady: z.infer<typeof Test>[] = [];
+/** Tests that needed a second try, with their files. */
+const unsteady: (z.infer<typeof Test> & { file: string })[] = [];
 
 /** Checks that pass or fail as a whole, beside each other; what each prints comes when it is over. */
 async function check(...scripts: string[]): Promise<void> {
@@ -51,7 +52,9 @@ async function tests(args: string[], env: Record<string, string>): Promise<void>
     count.passed += report.numPassedTests;
     count.failed += report.numFailedTests;
     // A passed test that tells of a failure has passed at its second attempt.
-    const all = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+    const all = report.testResults.flatMap(({ name, assertionResults }) =>
+      assertionResults.map((one) => ({ ...one, file: relative(root, name) })),
+    );
     unsteady.push(...all.filter(({ status, failureMessages }) => status === 'passed' && failureMessages.length > 0));
     // A file that could not be loaded, or a leak told after the last test, fails the run without failing a test.
     if ((status !== 0 || !report.success) && report.numFailedTests === 0) count.failed += 1;
@@ -60,6 +63,17 @@ async function tests(args: string[], env: Record<string, string>): Promise<void>
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The last lines before the count: what failed at the first attempt, then the list alone, so that nobody overlooks it. */
+function reportUnsteady(): void {
+  if (unsteady.length === 0) return;
+  for (const { file, fullName, failureMessages } of unsteady)
+    console.log(`First attempt of ${file} > ${fullName}:\n${failureMessages.join('\n')}\n`);
+  const line = '='.repeat(80);
+  const list = unsteady.map(({ file, fullName }) => `  ${file} > ${fullName}`);
+  const count = unsteady.length === 1 ? '1 TEST' : `${unsteady.length} TESTS`;
+  console.log([line, `${count} PASSED ONLY AT THE SECOND ATTEMPT. Each is a bug to find:`, ...list, line].join('\n'));
 }
 
 ensureChromium();
@@ -84,9 +98,8 @@ else {
     );
 }
 await checks;
-for (const { fullName, failureMessages } of unsteady)
-  console.log(`passed at the second attempt, to be looked into: ${fullName}\n${failureMessages.join('\n')}\n`);
 for (const name of missing) console.log(`tests that need ${name} were skipped: it is not installed`);
 if (isWhole && count.failed === 0 && missing.length === 0) noteProven();
+reportUnsteady();
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exitCode = count.failed === 0 && count.passed > 3 ? 0 : 1;

@@ -132,7 +132,13 @@ export async function startStandby(
   ]);
   await giveToServer(folder);
   await promisify(execFile)(command, args, { cwd: folder, env: { ...process.env, PGPASSWORD: primary.password } });
-  await appendFile(join(folder, 'data', 'postgresql.conf'), linesOf(locationOf(folder, address.port, name)));
+  await appendFile(
+    join(folder, 'data', 'postgresql.conf'),
+    linesOf([
+      ...locationOf(folder, address.port, name),
+      "wal_retrieve_retry_interval = '200ms'", // how often it looks for its server: 5 s if not set
+    ]),
+  );
   const server = serverIn(folder, address, 'standby', atEnd);
   await server.start();
   // Only now: without a standby, nothing could be committed.
@@ -155,6 +161,11 @@ export async function follows(primary: ServerAddress, name: string, waitsFor: st
   const streaming = `state = 'streaming' and application_name = '${name}'`;
   const state = await runSql(primary, `select sync_state from pg_stat_replication where ${streaming}`);
   return state === (waitsFor === '' ? 'async' : waitsFor.startsWith('ANY') ? 'quorum' : 'sync');
+}
+
+/** How much a standby has, as an operator asks it: what it has received counts from a whole file on after it was started anew. */
+export async function receivedBytes(standby: ServerAddress): Promise<number> {
+  return Number(await runSql(standby, "select greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'"));
 }
 
 async function createFolder(atEnd: AtEnd): Promise<string> {

@@ -79,7 +79,7 @@ it('shows the true change of each file, and merges only what was shown', async (
   await changes.getByText('x\\rdiff --git a/b.txt b/b.txt').waitFor();
   await changes.getByText('/etc/hostname').waitFor();
   await page.getByText('file → symbolic link').waitFor();
-  expect(await page.getByRole('note', { name: 'Hidden characters' }).count()).toBe(2);
+  await expect.poll(() => page.getByRole('note', { name: 'Hidden characters' }).count()).toBe(2);
   await changes.getByText('4 files').first().waitFor();
   await showsAll(page);
 

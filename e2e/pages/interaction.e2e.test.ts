@@ -107,7 +107,7 @@ itAll('returns a plan with comments, and accepts the next one with a mode', asyn
     .toContain('Which one?');
   await page.reload();
   await dialog.getByText('2 comments to send back').waitFor();
-  expect(await dialog.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('Which one?');
+  await expect.poll(() => dialog.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('Which one?');
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('Smaller, please');
   await dialog.getByRole('button', exact('Accept plan')).click();
   await dialog.getByText(/^“Accept plan” leaves out what you wrote \(2 comments and the reason\)/).waitFor();

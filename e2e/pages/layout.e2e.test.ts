@@ -137,7 +137,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   for (const page of views.values())
     await page.getByText('The orchestrator does not answer.').waitFor({ state: 'hidden' });
   await check((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
-}, 180_000);
+});
 
 /** Puts the clock of the pages forward, by what the page keeps: `page.clock` would do so for all pages of the browser. */
 function forward(): void {

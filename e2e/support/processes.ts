@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
+import { systemCode } from '@callboard/runtime/errors';
+import { until } from '../../test-support/until.ts';
 
 const execute = promisify(execFile);
 
@@ -55,6 +57,25 @@ export async function partPid(startedPid: number, part: keyof typeof MARKS): Pro
     if (line.includes(MARKS[part])) return pid;
   }
   return null;
+}
+
+/** Ends a part of the Callboard that was started as this process by SIGKILL, as soon as it runs. */
+export async function killPart(startedPid: number | undefined, part: keyof typeof MARKS): Promise<void> {
+  await until(`the ${part} runs`, async () => {
+    const pid = startedPid === undefined ? null : await partPid(startedPid, part);
+    return pid !== null && process.kill(pid, 'SIGKILL');
+  });
+}
+
+/** Ends processes by SIGKILL; some of them may have ended since they were listed. */
+export function killAll(pids: Iterable<number>): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if (systemCode(error) !== 'ESRCH') throw error;
+    }
+  }
 }
 
 /** Returns all descendants of a process. */

@@ -23,7 +23,7 @@ interface ProxyLocation {
   readonly callboardPorts: readonly number[];
 }
 
-/** In the folder of nginx: for each request that is over, the addresses that were asked, and the request. */
+/** In the folder of nginx: for each request that is over, the addresses that were asked, the request, and the client's name for itself. */
 export const NGINX_LOG = 'access.log';
 
 interface Prepared {
@@ -75,7 +75,7 @@ async function prepareNginx(
   await writeFile(
     file,
     `${account} daemon off; worker_processes 1; pid ${folder}/nginx.pid; events {}
-http { log_format target '$upstream_addr $request'; access_log ${folder}/${NGINX_LOG} target; ${places.join(' ')}
+http { log_format target '$upstream_addr $request $http_user_agent'; access_log ${folder}/${NGINX_LOG} target; ${places.join(' ')}
 ${site}
 }`,
   );

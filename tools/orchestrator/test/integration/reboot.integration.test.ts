@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { identify } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
-import { findMarkedProcesses } from '../../src/platform/process-table.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
 
 it('marks a session of an earlier boot as interrupted, and does not touch the process that now has its pid', async () => {
   const kit = await createKit({ isInFile: true, where: 'apart' });
@@ -20,10 +20,9 @@ it('marks a session of an earlier boot as interrupted, and does not touch the pr
   });
   const { toolUseId } = await kit.client.event('approval-requested');
   await untilWritten(kit, stageId, toolUseId ?? '');
-  const { session } = await kit.client.command('get_session', { stageId });
-  const [claude] = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
+  const claude = await livingProcess(kit, stageId);
   await kit.kill();
-  process.kill(claude ?? -1, 'SIGKILL');
+  await killProcess(claude);
 
   // After a reboot another process may have its pid, even its start time; only the boot id tells them apart.
   const innocent = spawn('sleep', ['600']);

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   createDatabaseOn,
   postgresLack,
+  receivedBytes,
   runSql,
   type ServerAddress,
   startPostgres,
@@ -58,13 +59,23 @@ async function untilSame({ primary }: Pick<Scene, 'primary'>): Promise<void> {
   await until('the standby has everything', async () => (await runSql(primary.address, sql)) === 't');
 }
 
-/** Waits until a commit waits for the standby, to which everything was sent. */
-async function untilCommitWaits({ primary }: Scene, isSent: boolean): Promise<void> {
+/** Waits until a commit waits for the standby. */
+async function untilCommitWaits({ primary }: Scene): Promise<void> {
   // The server's own workers, such as autovacuum, may wait as well.
   const waits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and application_name = 'callboard'";
   await until('a commit waits for the standby', async () => (await runSql(primary.address, waits)) !== '0', PATIENT);
-  const sent = 'select bool_and(sent_lsn = pg_current_wal_insert_lsn()) from pg_stat_replication';
-  if (isSent) await until('it was sent', async () => (await runSql(primary.address, sent)) === 't');
+}
+
+/** Waits until everything was sent to the standby, which need not have read it. Resolves with how much that is. */
+async function untilSent({ primary }: Scene): Promise<number> {
+  const sent =
+    "select case when sent_lsn = pg_current_wal_insert_lsn() then sent_lsn - '0/0' end from pg_stat_replication";
+  let bytes = '';
+  await until('it was sent', async () => {
+    bytes = await runSql(primary.address, sent);
+    return bytes !== '';
+  });
+  return Number(bytes);
 }
 
 /** The session has gone on to its end, each tool ran once, and every decision is there once, confirmed. */
@@ -114,9 +125,11 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
     process.kill(receiver, 'SIGSTOP');
     const taken = kit.client.command('approve_tool', answer);
     taken.catch(() => undefined); // looked at below
-    await untilCommitWaits(scene, true);
+    await untilCommitWaits(scene);
+    const sent = await untilSent(scene);
     await primary.kill();
-    process.kill(receiver, 'SIGCONT'); // it finds what was sent
+    process.kill(receiver, 'SIGCONT'); // it finds what was sent; a promotion would end it before, if that came first
+    await until('the standby has what was sent', async () => (await receivedBytes(standby.address)) >= sent);
     await standby.promote();
     expect(await taken).toMatchObject({ decision: { requestId: answer.requestId, outcome: 'allowed' } });
     await expectWhole(scene);
@@ -129,7 +142,7 @@ describe.skipIf(postgresLack !== '')(`a fail-over to a standby${postgresLack && 
     await standby.stop('fast');
     const taken = kit.client.command('approve_tool', answer);
     taken.catch(() => undefined); // looked at below
-    await untilCommitWaits(scene, false);
+    await untilCommitWaits(scene);
     await primary.kill();
     await standby.start();
     await standby.promote();

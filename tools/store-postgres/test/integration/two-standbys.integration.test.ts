@@ -6,8 +6,8 @@ import {
   createDatabaseOn,
   follows,
   postgresLack,
+  receivedBytes,
   runSql,
-  type StandbyServer,
   startPostgres,
   startStandby,
 } from '../../../../test-support/postgres.ts';
@@ -57,12 +57,6 @@ async function scene() {
   return { primary, databaseUrl, db2, db3, kit, stageId, answer, decide };
 }
 
-/** How much a standby has, as an operator asks it: what it has received counts from a whole file on after it was started anew. */
-async function hasUpTo({ address }: StandbyServer): Promise<number> {
-  const sql = "select greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'";
-  return Number(await runSql(address, sql));
-}
-
 describe.skipIf(postgresLack !== '')(
   `two standbys, of which one is waited for${postgresLack && ` (${postgresLack})`}`,
   () => {
@@ -97,7 +91,7 @@ describe.skipIf(postgresLack !== '')(
       await until('db2 has everything', async () => (await runSql(primary.address, same)) === 't');
       await primary.kill();
       await db3.start();
-      await until('one has more', async () => (await hasUpTo(db2)) > (await hasUpTo(db3)));
+      await until('one has more', async () => (await receivedBytes(db2.address)) > (await receivedBytes(db3.address)));
       await db2.promote();
       await runSql(db2.address, `alter system set synchronous_standby_names = '${WAITS_FOR}'`);
       await runSql(db2.address, 'select pg_reload_conf()');

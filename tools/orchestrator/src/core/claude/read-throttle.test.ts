@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createReadThrottle } from './channel.ts';
 
 /** The throttle after `count` readers have read for a second, ten times each. */
@@ -11,16 +11,18 @@ function throttleOf(count: number) {
   return { clock, throttle };
 }
 
-const rested = (rest: (onRested: () => void) => () => void) =>
-  new Promise<number>((resolve) => {
-    const begun = performance.now();
-    rest(() => resolve(performance.now() - begun));
-  });
-
-it('lets a few readers resume at once, and makes hundreds rest', async () => {
-  const [few, many] = [throttleOf(3), throttleOf(400)];
-  expect(await rested((done) => many.throttle.rest(0, done))).toBeGreaterThanOrEqual(99);
-  expect(await rested((done) => few.throttle.rest(0, done))).toBeLessThan(90);
+it('lets a few readers resume at once, and makes hundreds rest', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const rested: string[] = [];
+  throttleOf(3).throttle.rest(0, () => rested.push('one of a few'));
+  throttleOf(400).throttle.rest(0, () => rested.push('one of hundreds'));
+  vi.advanceTimersByTime(90);
+  expect(rested).toEqual(['one of a few']);
+  vi.advanceTimersByTime(8);
+  expect(rested).toEqual(['one of a few']);
+  vi.runAllTimers();
+  expect(rested).toEqual(['one of a few', 'one of hundreds']);
 });
 
 it('forgets readers that have stopped reading', () => {

@@ -181,10 +181,10 @@ it('tells no less of two commands than of each', () => {
 it.each(['$(', '(', '{ ', '`', '"$(', 'a|', 'if ', 'case x in ', '((', 'a <<E\n', '[[ ! ', '@(', '{a,', 'a;', 'a b '])(
   'answers in time to a huge text of %j',
   (piece) => {
-    const before = performance.now();
+    const before = process.cpuUsage();
     expect(codes(piece.repeat(Math.floor(99_000 / piece.length)))).toContain('unknown');
     expect(codes(piece.repeat(1_000_000))).toContain('unknown');
-    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000); // ms of the processor: a busy machine adds none
   },
 );
 

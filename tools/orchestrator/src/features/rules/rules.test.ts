@@ -166,10 +166,12 @@ describe('a rehearsal', () => {
     });
     copyRequests(file, 99);
     let longest = 0;
-    let last = performance.now();
+    // Of the processor's time: a busy machine lets this process wait.
+    const usedMs = () => process.cpuUsage().user / 1_000;
+    let last = usedMs();
     const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
+      longest = Math.max(longest, usedMs() - last);
+      last = usedMs();
     }, 1);
     const result = await rules.dryRun({ rule: 'Bash(npm test)', scope: shop });
     clearInterval(timer);
