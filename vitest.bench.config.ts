@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** `npm run bench`: measurements, each beside a baseline of the same run; kept out of the tests. */
 export default defineConfig({
   test: {
-    root: 'e2e',
+    root: 'tools/lab',
     include: ['**/*.bench.ts'],
     setupFiles: ['bench/close-browsers.ts'],
     testTimeout: 300_000,

@@ -89,6 +89,7 @@ const PROJECTS = [
     'web-server',
     'cli',
     'scripted-model',
+    'lab',
   ],
   ...['drawn', 'routes', 'docs', 'contract', 'runtime'],
 ];
@@ -112,7 +113,7 @@ export default defineConfig({
     // No test may need the one before it: `npm run test:all` runs the tests of each file in another order each time.
     sequence: { sequencer: LongestFirst, shuffle: { tests: ALL } },
     projects: [
-      ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
+      ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model', 'lab'].map((name) => ({
         test: {
           name,
           root: `tools/${name}`,

@@ -1,6 +1,6 @@
 import { it } from 'vitest';
-import { VICTIMS, type Victim, type Victims } from './chaos/killer.ts';
-import { prove, FIXED_SEED as seed, testTimeoutMs } from './chaos/prove.ts';
+import { VICTIMS, type Victim, type Victims } from '../tools/lab/chaos/killer.ts';
+import { prove, FIXED_SEED as seed, testTimeoutMs } from '../tools/lab/chaos/prove.ts';
 
 const SHORT = { stages: 2, messages: 4, kills: 8, timeoutMs: 400_000, outageMs: 0 };
 

@@ -1,8 +1,8 @@
 /** Three machines on one PostgreSQL: each process is killed, and each link is cut. */
 import { describe, it } from 'vitest';
 import { postgresLack } from '../test-support/postgres.ts';
-import { LEASE_VICTIMS, SHARED_VICTIMS, STANDBY_VICTIMS, VICTIMS, type Victims } from './chaos/killer.ts';
-import { FIXED_SEED, prove, testTimeoutMs } from './chaos/prove.ts';
+import { LEASE_VICTIMS, SHARED_VICTIMS, STANDBY_VICTIMS, VICTIMS, type Victims } from '../tools/lab/chaos/killer.ts';
+import { FIXED_SEED, prove, testTimeoutMs } from '../tools/lab/chaos/prove.ts';
 
 const MACHINES = Number(process.env.CHAOS_MACHINES ?? 3);
 /** `npm run chaos -- --cluster` also cuts machines off for longer than their lease: that takes half a minute each time. */

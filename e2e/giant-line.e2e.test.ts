@@ -4,7 +4,7 @@ import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport, TransportError } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
-import { startReader } from './load/clients.ts';
+import { startReader } from '../tools/lab/load/clients.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { partPid, waitedForCpu } from './support/processes.ts';

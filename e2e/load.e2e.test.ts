@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { runLoad } from './load/run-load.ts';
-import type { Sample } from './load/samples.ts';
+import { runLoad } from '../tools/lab/load/run-load.ts';
+import type { Sample } from '../tools/lab/load/samples.ts';
 
 /** `npm run load` sets these for a long run; the short one is part of the tests. */
 const setting = (name: string, short: number): number => Number(process.env[`LOAD_${name}`] ?? short);

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { ProjectId } from '@callboard/contract';
 import { createHttpTransport, type StreamItem, type Transport } from '@callboard/contract/client';
 import { expect, it, onTestFinished } from 'vitest';
-import { insist } from './chaos/people.ts';
-import { createRandom } from './chaos/random.ts';
+import { insist } from '../tools/lab/chaos/people.ts';
+import { createRandom } from '../tools/lab/chaos/random.ts';
 import { install } from './support/callboard.ts';
 
 const TOKEN = 'a-token-for-the-time-of-the-test';

@@ -4,8 +4,8 @@ import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDatabaseOn, postgresLack, startPostgres } from '../test-support/postgres.ts';
 import { until } from '../test-support/until.ts';
+import { canMakeNamespaces, makeNamespace } from '../tools/lab/chaos/namespaces.ts';
 import { createConnect } from '../tools/store-postgres/src/pg-link.ts';
-import { canMakeNamespaces, makeNamespace } from './chaos/namespaces.ts';
 
 const lack = postgresLack || (canMakeNamespaces() ? '' : 'needs root and network namespaces');
 

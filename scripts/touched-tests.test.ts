@@ -15,7 +15,7 @@ it('finds every scene that runs a changed part of the product', () => {
 });
 
 it('finds the tests that name a file of support, or a program that one of their files starts', () => {
-  expect(touchedBy(['e2e/load/run-load.ts'], TESTS)).toEqual([LOAD]);
+  expect(touchedBy(['tools/lab/load/run-load.ts'], TESTS)).toEqual([LOAD]);
   expect(touchedBy(['tools/orchestrator/test/support/small-disk.ts'], TESTS)).toEqual([READ_ONLY]);
   expect(touchedBy(['test-support/keep-compiled.js'], TESTS)).toEqual([RULES, READ_ONLY]);
 });

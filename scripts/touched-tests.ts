@@ -6,7 +6,8 @@ const root = join(import.meta.dirname, '..');
 /** The last commit for which every test is known to pass. */
 const provenFile = '.ci/proven';
 /** `npm test` alone proves these: checks and the tests of `scripts`. */
-const HARMLESS = /^(docs|\.ci)\/|^e2e\/(bench|walk)\/|\.md$|^(LICENSE|biome\.json|knip\.json|\.gitignore)$/;
+const HARMLESS =
+  /^(docs|\.ci)\/|^tools\/lab\/(bench|walk|pictures)\/|\.md$|^(LICENSE|biome\.json|knip\.json|\.gitignore)$/;
 const TEST = /\.test\.tsx?$/;
 const CODE = /\.([jt]sx?|css|html)$/;
 /** A text in a source file that may be a path, of a module that it imports or of a program that it starts. */
@@ -26,12 +27,12 @@ const SOURCES = 'tools/cli/bin/sources.js';
 function productPackage(file: string): string | undefined {
   if (file === SOURCES) return undefined;
   const [folder, name, inside] = file.split('/');
-  return folder === 'tools' && inside !== 'test' && !TEST.test(file) ? name : undefined;
+  return folder === 'tools' && name !== 'lab' && inside !== 'test' && !TEST.test(file) ? name : undefined;
 }
 
 /** Returns the packages of the workspace, each with those that it uses, directly or not. The CLI starts all of them. */
 function packages(): Map<string, Set<string>> {
-  const names = new Set(lines(git('ls-files', 'tools')).map((file) => file.split('/')[1] ?? ''));
+  const names = new Set(lines(git('ls-files', 'tools')).flatMap((file) => productPackage(file) ?? []));
   const uses = (name: string): Iterable<string> => {
     if (name === 'cli') return names;
     const { dependencies = {}, devDependencies = {} } = JSON.parse(

@@ -8,4 +8,3 @@ export {
   type ScriptedModelOptions,
   startScriptedModel,
 } from './scripted-model.ts';
-export { emulatedConversations, type Swarm, startSwarm, writeEmulator } from './start-swarm.ts';

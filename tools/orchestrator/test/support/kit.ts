@@ -1,8 +1,9 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProjectId, type SessionAlarm } from '@callboard/contract';
+import { writeEmulator } from '@callboard/lab/emulator';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
-import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../../../test-support/git.ts';
 import { knowClaude } from '../../../../test-support/known-claude.ts';

@@ -1,4 +1,0 @@
-import { afterAll } from 'vitest';
-import { closeBrowsers } from '../support/browser.ts';
-
-afterAll(closeBrowsers);
