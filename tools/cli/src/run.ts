@@ -1,7 +1,7 @@
 import { isDatabaseUrl } from '@callboard/runtime/database-url';
 import { z } from 'zod';
 import manifest from '../package.json' with { type: 'json' };
-import { type Flag, parseGiven, readFlags } from './command-line/flags.ts';
+import { argument, type Flag, isOnCommandLine, parseGiven, readFlags } from './command-line/flags.ts';
 import { backup, restore } from './commands/backup.ts';
 import type { Command } from './commands/command.ts';
 import { createCompletion } from './commands/completion.ts';
@@ -12,7 +12,6 @@ import { demo, down, start } from './commands/start.ts';
 import { apiCommands } from './commands/terminal-commands.ts';
 import { CliError, UsageError } from './errors.ts';
 import type { Platform } from './platform.ts';
-import { argument } from './terminal/terminal-flags.ts';
 
 /** Runs one command line. Resolves with the exit code; rejects with an error that is neither UsageError nor CliError. */
 export async function run(args: readonly string[], platform: Platform): Promise<number> {
@@ -89,7 +88,7 @@ function requireCommand(commands: readonly Command[], name: string): Command {
 /** Returns the help text of one command. */
 function renderCommandHelp({ name, summary, flags }: Command): string {
   const text = flags.flatMap((flag) => (flag.kind === 'argument' ? [` ${usageOf(flag)}`] : []));
-  const hasOptions = flags.some(({ kind }) => kind === 'switch' || kind === 'value');
+  const hasOptions = flags.some(isOnCommandLine);
   const lines = [`Usage: callboard ${name}${text.join('')}${hasOptions ? ' [options]' : ''}`, '', summary];
   if (flags.length > 0) lines.push('', ...columns(flags.map(describe)));
   return lines.join('\n');
@@ -125,7 +124,7 @@ function describe(flag: Flag): [string, string] {
     case 'variable':
       return [flag.variable, flag.help];
     case 'value': {
-      const variable = flag.variable === null ? '' : ` [${flag.variable}]`;
+      const variable = flag.variable === undefined ? '' : ` [${flag.variable}]`;
       return [`--${flag.name} ${flag.placeholder}`, `${flag.help}${variable}`];
     }
   }

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { type Flag, readFlags } from './flags.ts';
 
 const flags: readonly Flag[] = [
-  { kind: 'value', name: 'port', placeholder: 'PORT', repeatable: false, variable: 'CB_PORT', help: '' },
-  { kind: 'value', name: 'repo', placeholder: 'PATH', repeatable: true, variable: null, help: '' },
+  { kind: 'value', name: 'port', placeholder: 'PORT', variable: 'CB_PORT', help: '' },
+  { kind: 'value', name: 'repo', placeholder: 'PATH', repeatable: true, help: '' },
   { kind: 'switch', name: 'open', help: '' },
   { kind: 'variable', name: 'token', variable: 'CB_TOKEN', help: '' },
 ];

@@ -13,23 +13,51 @@ export type Flag =
       readonly kind: 'value';
       readonly name: string;
       readonly placeholder: string;
-      readonly repeatable: boolean;
-      /** The environment variable for the same option, or null. The flag wins. */
-      readonly variable: string | null;
       readonly help: string;
+      /** The environment variable for the same option. The flag wins. */
+      readonly variable?: string | undefined;
+      readonly repeatable?: true;
     }
   /** A word without dashes, for example a file name. Words are taken in the order of the arguments; the last one may be repeatable. */
   | {
       readonly kind: 'argument';
       readonly name: string;
       readonly placeholder: string;
-      readonly repeatable?: true;
+      readonly help: string;
       /** The command refuses to run without it. */
       readonly required?: true;
-      readonly help: string;
+      readonly repeatable?: true;
     }
   /** Only a variable may set it, because everybody can read a command line. */
   | { readonly kind: 'variable'; readonly name: string; readonly variable: string; readonly help: string };
+
+/** Declares an option that is on or off: `--name`, `--no-name`. */
+export const onOff = (name: string, help: string): Flag => ({ kind: 'switch', name, help });
+
+/** Declares an option with a value: `--name PLACEHOLDER`. */
+export const option = (name: string, placeholder: string, help: string, variable?: string): Flag => ({
+  kind: 'value',
+  name,
+  placeholder,
+  help,
+  variable,
+});
+
+/** Declares an argument. */
+export const argument = (name: string, placeholder: string, help: string): Flag => ({
+  kind: 'argument',
+  name,
+  placeholder,
+  help,
+});
+
+/** Declares what only a variable may set. */
+export const variable = (name: string, variable: string, help: string): Flag => ({
+  kind: 'variable',
+  name,
+  variable,
+  help,
+});
 
 /** The user's values, by the name of the flag. `from` is the flag or the variable, for messages. */
 export type Given = ReadonlyMap<string, { readonly value: string | string[] | boolean; readonly from: string }>;
@@ -41,39 +69,36 @@ export type Given = ReadonlyMap<string, { readonly value: string | string[] | bo
  */
 export function readFlags(command: string, args: readonly string[], flags: readonly Flag[], env: Environment): Given {
   const given = readVariables(flags, env);
+  const options = flags.filter(isOnCommandLine);
   const { tokens } = parseArgs({
     args: [...args],
-    options: Object.fromEntries(flags.filter(isOnCommandLine).map((flag) => [flag.name, typeOf(flag)])),
+    options: Object.fromEntries(
+      options.map(({ kind, name }) => [name, { type: kind === 'switch' ? 'boolean' : 'string' }]),
+    ),
     strict: false, // our messages say more than those of parseArgs
     allowNegative: true,
     allowPositionals: true,
     tokens: true,
   });
-  const lists = new Map<string, string[]>();
-  const append = (name: string, value: string): string[] => {
-    const list = [...(lists.get(name) ?? []), value];
-    lists.set(name, list);
-    return list;
+  const put = ({ name, repeatable }: { name: string; repeatable?: true }, from: string, value: string) => {
+    const before = given.get(name)?.value;
+    given.set(name, { value: repeatable === true ? [...(Array.isArray(before) ? before : []), value] : value, from });
   };
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
-      const argument = flags
+      const next = flags
         .filter((flag) => flag.kind === 'argument')
         .find(({ name, repeatable }) => repeatable === true || !given.has(name));
-      if (argument === undefined) throw unexpectedArgument(token.value);
-      const { name, placeholder: from } = argument;
-      given.set(name, { value: argument.repeatable === true ? append(name, token.value) : token.value, from });
+      if (next === undefined) throw unexpectedArgument(token.value);
+      put(next, next.placeholder, token.value);
       continue;
     }
-    const flag = flags.filter(isOnCommandLine).find((candidate) => candidate.name === token.name);
-    if (flag === undefined) throw unknownOption(command, token.rawName, flags);
+    const flag = options.find(({ name }) => name === token.name);
+    if (flag === undefined) throw unknownOption(command, token.rawName, options);
     const from = `--${flag.name}`;
     if (flag.kind === 'switch') given.set(flag.name, { value: requireSwitch(token), from });
-    else if (!flag.repeatable) given.set(flag.name, { value: requireValue(token, flag.placeholder), from });
-    else {
-      given.set(flag.name, { value: append(flag.name, requireValue(token, flag.placeholder)), from });
-    }
+    else put(flag, from, requireValue(token, flag.placeholder));
   }
   return given;
 }
@@ -96,18 +121,17 @@ export function parseGiven<T>(schema: z.ZodType<T>, given: Given): T {
 function readVariables(flags: readonly Flag[], env: Environment) {
   const given = new Map<string, { value: string | string[] | boolean; from: string }>();
   for (const flag of flags) {
-    const variable = flag.kind === 'value' || flag.kind === 'variable' ? flag.variable : null;
-    const value = variable === null ? undefined : env[variable];
-    if (variable !== null && value !== undefined && value !== '') given.set(flag.name, { value, from: variable });
+    const from = 'variable' in flag ? flag.variable : undefined;
+    const value = from === undefined ? undefined : env[from];
+    if (from !== undefined && value !== undefined && value !== '') given.set(flag.name, { value, from });
   }
   return given;
 }
 
 type OnCommandLine = Extract<Flag, { kind: 'switch' | 'value' }>;
-const isOnCommandLine = (flag: Flag): flag is OnCommandLine => flag.kind === 'switch' || flag.kind === 'value';
 
-const typeOf = (flag: OnCommandLine): { type: 'boolean' | 'string'; multiple: boolean } =>
-  flag.kind === 'switch' ? { type: 'boolean', multiple: false } : { type: 'string', multiple: flag.repeatable };
+/** Whether a flag is an option. */
+export const isOnCommandLine = (flag: Flag): flag is OnCommandLine => flag.kind === 'switch' || flag.kind === 'value';
 
 interface OptionToken {
   readonly rawName: string;
@@ -130,10 +154,8 @@ function requireValue({ rawName, value, inlineValue }: OptionToken, placeholder:
   return value;
 }
 
-function unknownOption(command: string, rawName: string, flags: readonly Flag[]): UsageError {
-  const names = flags
-    .filter(isOnCommandLine)
-    .map((flag) => (flag.kind === 'switch' ? `--${flag.name}, --no-${flag.name}` : `--${flag.name}`));
+function unknownOption(command: string, rawName: string, options: readonly OnCommandLine[]): UsageError {
+  const names = options.map(({ kind, name }) => (kind === 'switch' ? `--${name}, --no-${name}` : `--${name}`));
   const known = names.length === 0 ? 'It has none.' : `Its options are: ${names.join(', ')}.`;
   return new UsageError(`\`callboard ${command}\` has no option ${rawName}. ${known}`);
 }
@@ -213,14 +235,12 @@ function isProgram(name: string): boolean {
 }
 
 /** The option that most commands share. */
-export const dataDirFlag: Flag = {
-  kind: 'value',
-  name: 'data-dir',
-  placeholder: 'PATH',
-  repeatable: false,
-  variable: 'CALLBOARD_DATA_DIR',
-  help: 'Where Callboard keeps all its data; one Callboard per folder (~/.callboard).',
-};
+export const dataDirFlag = option(
+  'data-dir',
+  'PATH',
+  'Where Callboard keeps all its data; one Callboard per folder (~/.callboard).',
+  'CALLBOARD_DATA_DIR',
+);
 
 /** Returns an absolute path. */
 const defaultDataDir = (home: string): string => join(home, '.callboard');

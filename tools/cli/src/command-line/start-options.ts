@@ -15,6 +15,8 @@ import {
   type Flag,
   folder,
   type Given,
+  onOff,
+  option,
   type PathBase,
   parseGiven,
   path,
@@ -22,44 +24,36 @@ import {
   program,
   sha256,
   userName,
-} from './flags.ts';
-
-const exposureValue = (name: string, placeholder: string, variable: string, help: string): Flag => ({
-  kind: 'value',
-  name,
-  placeholder,
   variable,
-  help,
-  repeatable: false,
-});
+} from './flags.ts';
 
 /** The options that say how people reach the board from other machines. */
 export const exposureFlags: readonly Flag[] = [
-  exposureValue(
+  option(
     'host',
     'ADDRESS',
-    'CALLBOARD_HOST',
     'Address to listen on; beyond this machine only with a certificate or behind a proxy (127.0.0.1).',
+    'CALLBOARD_HOST',
   ),
-  exposureValue(
+  option(
     'public-url',
     'URL',
-    'CALLBOARD_PUBLIC_URL',
     'The address that people open, if it is not that of --host and --port.',
+    'CALLBOARD_PUBLIC_URL',
   ),
-  exposureValue(
+  option(
     'behind-proxy',
     'ADDRESSES',
-    'CALLBOARD_BEHIND_PROXY',
     'Addresses or networks of the proxies in front, separated by commas; needs --public-url.',
+    'CALLBOARD_BEHIND_PROXY',
   ),
-  exposureValue(
+  option(
     'tls-cert',
     'FILE',
-    'CALLBOARD_TLS_CERT',
     'Certificate with its chain, in PEM: the board speaks HTTPS. A new one is taken while it runs.',
+    'CALLBOARD_TLS_CERT',
   ),
-  exposureValue('tls-key', 'FILE', 'CALLBOARD_TLS_KEY', 'The key of the certificate, in PEM.'),
+  option('tls-key', 'FILE', 'The key of the certificate, in PEM.', 'CALLBOARD_TLS_KEY'),
 ];
 
 const host = z
@@ -162,45 +156,36 @@ function isOrigin(text: string): boolean {
 
 /** The options that say where the URL of the database is. Everybody can read a command line, so none of them holds it. */
 export const databaseUrlFlags: readonly Flag[] = [
-  {
-    kind: 'variable',
-    name: 'database-url',
-    variable: 'CALLBOARD_DATABASE_URL',
-    help: 'postgres:// URL of a shared store. Or in the file database-url of the data directory, for its owner alone (0600).',
-  },
-  {
-    kind: 'switch',
-    name: 'database-url-stdin',
-    help: 'Read the URL of the shared store from standard input (no).',
-  },
+  variable(
+    'database-url',
+    'CALLBOARD_DATABASE_URL',
+    'postgres:// URL of a shared store. Or in the file database-url of the data directory, for its owner alone (0600).',
+  ),
+  onOff('database-url-stdin', 'Read the URL of the shared store from standard input (no).'),
 ];
 
 /** The options of `start` for a store that machines share. */
 const sharedStoreFlags: readonly Flag[] = [
   ...databaseUrlFlags,
-  {
-    kind: 'switch',
-    name: 'trust-shared-store',
-    help: 'Agree that whoever can read the URL of the shared store can run commands as you, where no session can be isolated (asks).',
-  },
-  {
-    kind: 'variable',
-    name: 'machine-name',
-    variable: 'CALLBOARD_MACHINE_NAME',
-    help: 'With a shared store: what this machine is called (its host name).',
-  },
-  {
-    kind: 'variable',
-    name: 'machine-url',
-    variable: 'CALLBOARD_MACHINE_URL',
-    help: 'With a shared store: wss:// address at which the other machines reach this one, for live text.',
-  },
-  {
-    kind: 'variable',
-    name: 'end-sessions-after-minutes',
-    variable: 'CALLBOARD_END_SESSIONS_AFTER_MINUTES',
-    help: 'With a shared store: this machine ends its sessions after not reaching the store for this many minutes (never).',
-  },
+  onOff(
+    'trust-shared-store',
+    'Agree that whoever can read the URL of the shared store can run commands as you, where no session can be isolated (asks).',
+  ),
+  variable(
+    'machine-name',
+    'CALLBOARD_MACHINE_NAME',
+    'With a shared store: what this machine is called (its host name).',
+  ),
+  variable(
+    'machine-url',
+    'CALLBOARD_MACHINE_URL',
+    'With a shared store: wss:// address at which the other machines reach this one, for live text.',
+  ),
+  variable(
+    'end-sessions-after-minutes',
+    'CALLBOARD_END_SESSIONS_AFTER_MINUTES',
+    'With a shared store: this machine ends its sessions after not reaching the store for this many minutes (never).',
+  ),
 ];
 
 /** What the command line and the variables say about a shared store. */
@@ -271,77 +256,56 @@ function isSocketUrl(text: string): boolean {
   return protocol === 'wss:' || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
-const value = (name: string, placeholder: string, variable: string | null, help: string): Flag => ({
-  kind: 'value',
-  name,
-  placeholder,
-  repeatable: false,
-  variable,
-  help,
-});
-
 /** The options of `callboard start`. */
 export const startFlags: readonly Flag[] = [
-  value('port', 'PORT', 'CALLBOARD_PORT', 'Port of the board; 0 for any free one (3100).'),
+  option('port', 'PORT', 'Port of the board; 0 for any free one (3100).', 'CALLBOARD_PORT'),
   ...exposureFlags,
-  {
-    kind: 'switch',
-    name: 'trust-logins',
-    help: 'Agree that whoever logs in can run commands as you, where no session can be isolated and --host is not this machine alone (asks).',
-  },
-  value(
+  onOff(
+    'trust-logins',
+    'Agree that whoever logs in can run commands as you, where no session can be isolated and --host is not this machine alone (asks).',
+  ),
+  option(
     'orchestrator-port',
     'PORT',
-    'CALLBOARD_ORCHESTRATOR_PORT',
     'Port between the two servers; 0 for any free one (3101).',
+    'CALLBOARD_ORCHESTRATOR_PORT',
   ),
   dataDirFlag,
   {
     kind: 'value',
     name: 'repo',
     placeholder: 'PATH',
-    repeatable: true,
-    variable: null,
     help: 'A git repository to add as a project; may be repeated.',
+    repeatable: true,
   },
-  value('claude', 'PATH', 'CALLBOARD_CLAUDE_PATH', 'The claude to run (the one on PATH).'),
-  { kind: 'switch', name: 'open', help: 'Open the board in a browser (on a desktop: yes).' },
-  value(
+  option('claude', 'PATH', 'The claude to run (the one on PATH).', 'CALLBOARD_CLAUDE_PATH'),
+  onOff('open', 'Open the board in a browser (on a desktop: yes).'),
+  option(
     'max-parallel',
     'NUMBER',
-    'CALLBOARD_MAX_PARALLEL',
     'How many stages may run at once when started automatically; manual starts are not limited (4).',
+    'CALLBOARD_MAX_PARALLEL',
   ),
-  value(
+  option(
     'disk-reserve-mb',
     'NUMBER',
-    'CALLBOARD_DISK_RESERVE_MB',
     'Below this much free disk space (MB), nothing starts and no message is delivered; 0 for no limit (200).',
+    'CALLBOARD_DISK_RESERVE_MB',
   ),
-  value(
+  option(
     'attention-after-minutes',
     'NUMBER',
-    'CALLBOARD_ATTENTION_AFTER_MINUTES',
     'How long a working session may be silent before it asks for attention; nothing is ended (10).',
+    'CALLBOARD_ATTENTION_AFTER_MINUTES',
   ),
-  value(
+  option(
     'agent-user',
     'NAME',
-    'CALLBOARD_AGENT_USER',
     'The account to run claude as. Not supported yet: refused at start.',
+    'CALLBOARD_AGENT_USER',
   ),
-  {
-    kind: 'variable',
-    name: 'token-sha256',
-    variable: 'CALLBOARD_TOKEN_SHA256',
-    help: 'SHA-256, in hex, of an API token.',
-  },
-  {
-    kind: 'variable',
-    name: 'token',
-    variable: 'CALLBOARD_TOKEN',
-    help: 'An API token; other programs can read it, so start prints a warning.',
-  },
+  variable('token-sha256', 'CALLBOARD_TOKEN_SHA256', 'SHA-256, in hex, of an API token.'),
+  variable('token', 'CALLBOARD_TOKEN', 'An API token; other programs can read it, so start prints a warning.'),
   ...sharedStoreFlags,
 ];
 

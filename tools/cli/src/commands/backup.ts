@@ -4,7 +4,7 @@ import { shellQuote } from '@callboard/contract';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
-import { dataDir, dataDirFlag, dataDirSuffix, parseGiven, path } from '../command-line/flags.ts';
+import { argument, dataDir, dataDirFlag, dataDirSuffix, parseGiven, path } from '../command-line/flags.ts';
 import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/start-options.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Platform } from '../platform.ts';
@@ -17,12 +17,7 @@ export const backup: Command = {
   name: 'backup',
   summary: 'Copies the store into one file, even while Callboard runs.',
   flags: [
-    {
-      kind: 'argument',
-      name: 'file',
-      placeholder: 'FILE',
-      help: 'The file to create (backup/callboard-<time>.sqlite in the data directory).',
-    },
+    argument('file', 'FILE', 'The file to create (backup/callboard-<time>.sqlite in the data directory).'),
     dataDirFlag,
     ...databaseUrlFlags,
   ],

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isInstalled } from '../../../../scripts/debian.ts';
@@ -10,9 +10,10 @@ import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { runHere } from '../../test/run-here.ts';
 
 /** Returns a folder with a `callboard` that knows two stages and a request, and the script for this shell in `completion`. */
-async function locationOf(shell: string): Promise<string> {
+async function locationOf(shell: string, request = 'req-1'): Promise<string> {
   const folder = await temporaryFolder();
-  await putProgram(folder, 'callboard', 'case "$1" in ls) echo STAGE-1; echo STAGE-2 ;; pending) echo req-1 ;; esac');
+  const says = `case "$1" in ls) echo STAGE-1; echo STAGE-2 ;; pending) echo '${request}' ;; esac`;
+  await putProgram(folder, 'callboard', says);
   const { out: script } = await runHere(['completion', shell]);
   for (const name of ['start-stage', 'pending', 'allow', 'watch', 'logout', 'ls --ids']) expect(script).toContain(name);
   await writeFile(join(folder, 'completion'), script);
@@ -20,12 +21,16 @@ async function locationOf(shell: string): Promise<string> {
 }
 
 /** Completes a command line in a real bash. */
-async function complete(...texts: string[]): Promise<string[]> {
-  const folder = await locationOf('bash');
+const complete = async (...texts: string[]) => completeIn(await locationOf('bash'), ...texts);
+
+function completeIn(folder: string, ...texts: string[]): string[] {
   const script = `source ${folder}/completion`;
   const line = [`${folder}/callboard`, ...texts].map((word) => `'${word}'`).join(' ');
   const end = `COMP_WORDS=(${line}); COMP_CWORD=${texts.length}; _callboard; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr, status } = spawnSync('bash', ['-c', `${script}\n${end}`], { encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync('bash', ['-c', `${script}\n${end}`], {
+    encoding: 'utf8',
+    env: { ...process.env, HOME: folder },
+  });
   expect([stderr, status]).toEqual(['', 0]);
   return stdout.split('\n').filter((word) => word !== '');
 }
@@ -39,6 +44,12 @@ it('completes commands, options, stages and requests in bash', async () => {
   expect(await complete('completion', 'z')).toEqual(['zsh']);
   expect(await complete('help', 'rest')).toEqual(['restore']);
   expect(await complete('ls', '')).toEqual([]);
+});
+
+it('runs nothing that an id contains in bash', async () => {
+  const folder = await locationOf('bash', '$(>$HOME/ran)');
+  expect(completeIn(folder, 'allow', '')).toEqual(['\\$\\(\\>\\$HOME/ran\\)']);
+  await expect(access(join(folder, 'ran'))).rejects.toThrow('ENOENT');
 });
 
 const SHELL_MS = { withinMs: 15_000 };

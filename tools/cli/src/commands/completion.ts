@@ -1,37 +1,18 @@
 import { z } from 'zod';
-import { type Flag, parseGiven } from '../command-line/flags.ts';
+import { type Flag, isOnCommandLine, parseGiven } from '../command-line/flags.ts';
 import { UsageError } from '../errors.ts';
 import type { Command } from './command.ts';
-
-/** The shells that a script can be written for. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof SHELLS)[number];
-
-/** Returns the script that completes commands, options, stages and open requests in a shell. */
-function completionScript(shell: Shell, commands: readonly Command[]): string {
-  switch (shell) {
-    case 'bash':
-      return bash(commands);
-    case 'zsh':
-      return zsh(commands);
-    case 'fish':
-      return fish(commands);
-    default:
-      return shell satisfies never;
-  }
-}
 
 /** Words that the running Callboard knows, by the placeholder of what they stand for. They fail silently: a terminal may be logged out. */
 const ASKED: Readonly<Record<string, string>> = { STAGE: 'ls --ids', REQUEST: 'pending --ids' };
 
-const optionsOf = ({ flags }: Command) => flags.filter((flag) => flag.kind === 'switch' || flag.kind === 'value');
+const optionsOf = ({ flags }: Command) => flags.filter(isOnCommandLine);
 const namesOf = (command: Command): string =>
   optionsOf(command)
     .map(({ name }) => `--${name}`)
     .join(' ');
-const argumentOf = ({ flags }: Command): Flag | undefined => flags.find((flag) => flag.kind === 'argument');
-const placeholderOf = (flag: Flag | undefined): string =>
-  flag !== undefined && 'placeholder' in flag ? flag.placeholder : '';
+/** The placeholder of what the first word after a command stands for; empty if none may follow. */
+const wordOf = ({ flags }: Command): string => flags.find((flag) => flag.kind === 'argument')?.placeholder ?? '';
 const takesFile = (placeholder: string) => ['PATH', 'FILE'].includes(placeholder);
 
 /** The words that a placeholder stands for, if they are always the same. */
@@ -40,20 +21,16 @@ function textOf(placeholder: string, commands: readonly Command[]): string | nul
   return placeholder === 'COMMAND' ? commands.map(({ name }) => name).join(' ') : null;
 }
 
-/** Options of any command whose value is of this kind. */
-const optionsWith = (commands: readonly Command[], fits: (placeholder: string) => boolean): string[] => [
-  ...new Set(
-    commands
-      .flatMap(optionsOf)
-      .filter((flag) => flag.kind === 'value' && fits(flag.placeholder))
-      .map(({ name }) => `--${name}`),
-  ),
-];
+/** Options of any command whose value is of this kind, as a pattern of a shell. */
+const optionsWith = (commands: readonly Command[], fits: (placeholder: string) => boolean): string => {
+  const options = commands.flatMap(optionsOf).filter((flag) => flag.kind === 'value' && fits(flag.placeholder));
+  return [...new Set(options.map(({ name }) => `--${name}`))].join('|');
+};
 
 /** Returns what completes the word that is no option, as shell commands; an empty list for nothing. */
 function wordCases(commands: readonly Command[], asking: (text: string) => string, files: string): string[] {
   return commands.flatMap((command) => {
-    const placeholder = placeholderOf(argumentOf(command));
+    const placeholder = wordOf(command);
     const asked = ASKED[placeholder];
     const text = textOf(placeholder, commands);
     const known = text === null ? null : `reply_words ${text}`;
@@ -63,19 +40,26 @@ function wordCases(commands: readonly Command[], asking: (text: string) => strin
 }
 
 function bash(commands: readonly Command[]): string {
-  const files = optionsWith(commands, takesFile).join('|');
-  const stages = optionsWith(commands, (placeholder) => placeholder === 'STAGE').join('|');
+  const files = optionsWith(commands, takesFile);
+  const stages = optionsWith(commands, (placeholder) => placeholder === 'STAGE');
   return `# bash completion of callboard. In ~/.bashrc: source <(callboard completion bash)
 _callboard() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" program="\${COMP_WORDS[0]}"
-  reply_words() { COMPREPLY=($(compgen -W "$*" -- "$cur")); }
+  # Words may come from Claude Code; \`compgen -W\` would run what is in them.
+  reply_words() {
+    local word
+    for word; do
+      if [[ "$word" == "$cur"* ]]; then printf -v word %q "$word"; COMPREPLY+=("$word"); fi
+    done
+  }
+  reply_files() { compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); }
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     reply_words ${commands.map(({ name }) => name).join(' ')}
     return
   fi
   case "$prev" in
-    ${files}) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    ${files}) reply_files; return ;;
     ${stages}) reply_words $("$program" ls --ids 2>/dev/null); return ;;
   esac
   if [[ "$cur" == -* ]]; then
@@ -85,7 +69,7 @@ ${commands.map((command) => `      ${command.name}) reply_words ${namesOf(comman
     return
   fi
   case "\${COMP_WORDS[1]}" in
-${wordCases(commands, (asked) => `reply_words $("$program" ${asked} 2>/dev/null)`, 'COMPREPLY=($(compgen -f -- "$cur"))').join('\n')}
+${wordCases(commands, (asked) => `reply_words $("$program" ${asked} 2>/dev/null)`, 'reply_files').join('\n')}
   esac
 }
 complete -F _callboard callboard`;
@@ -96,8 +80,8 @@ const described = (name: string, help: string): string =>
   `'${`${name.replaceAll(':', '\\:')}:${help.replaceAll(':', '\\:')}`.replaceAll("'", `'\\''`)}'`;
 
 function zsh(commands: readonly Command[]): string {
-  const files = optionsWith(commands, takesFile).join('|');
-  const stages = optionsWith(commands, (placeholder) => placeholder === 'STAGE').join('|');
+  const files = optionsWith(commands, takesFile);
+  const stages = optionsWith(commands, (placeholder) => placeholder === 'STAGE');
   const options = commands.map((command) => {
     const list = optionsOf(command).map(({ name, help }) => described(`--${name}`, help));
     return `      ${command.name}) list=(${list.join(' ')}) ;;`;
@@ -137,7 +121,7 @@ function fish(commands: readonly Command[]): string {
   const lines = commands.flatMap((command) => {
     const { name, summary } = command;
     const when = `-n '__fish_seen_subcommand_from ${name}'`;
-    const placeholder = placeholderOf(argumentOf(command));
+    const placeholder = wordOf(command);
     const asked = ASKED[placeholder];
     const text = textOf(placeholder, commands);
     return [
@@ -164,6 +148,10 @@ function valuesOf(flag: Flag): string {
   return asked === undefined ? ' -x' : ` -x -a '(callboard ${asked} 2>/dev/null)'`;
 }
 
+/** The scripts that complete commands, options, stages and open requests, by shell. */
+const scripts = { bash, zsh, fish };
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
 const schema = z.object({
   shell: z.enum(SHELLS, { error: `must be one of ${SHELLS.join(', ')}` }).optional(),
 });
@@ -180,7 +168,7 @@ export function createCompletion(all: () => readonly Command[]): Command {
     run: async ({ given, platform }) => {
       const { shell } = parseGiven(schema, given);
       if (shell === undefined) throw new UsageError('name the shell: npx callboard completion bash, zsh or fish');
-      platform.out(completionScript(shell, all()));
+      platform.out(scripts[shell](all()));
       return 0;
     },
   };

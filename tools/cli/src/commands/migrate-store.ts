@@ -3,7 +3,7 @@ import { shellQuote } from '@callboard/contract';
 import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
-import { dataDir, dataDirFlag, dataDirSuffix, parseGiven } from '../command-line/flags.ts';
+import { dataDir, dataDirFlag, dataDirSuffix, option, parseGiven } from '../command-line/flags.ts';
 import { databaseUrlFlags, databaseUrlSchemas } from '../command-line/start-options.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Platform } from '../platform.ts';
@@ -19,18 +19,7 @@ type To = (typeof STORES)[number];
 export const migrateStore: Command = {
   name: 'migrate-store',
   summary: 'Moves the store to a PostgreSQL database (--to postgres), or back into a file (--to sqlite).',
-  flags: [
-    {
-      kind: 'value',
-      name: 'to',
-      placeholder: 'STORE',
-      repeatable: false,
-      variable: null,
-      help: 'postgres or sqlite.',
-    },
-    dataDirFlag,
-    ...databaseUrlFlags,
-  ],
+  flags: [option('to', 'STORE', 'postgres or sqlite.'), dataDirFlag, ...databaseUrlFlags],
   run: async ({ given, platform }) => {
     const to = z.enum(STORES, { error: 'is either postgres or sqlite' }).optional();
     const options = parseGiven(z.object({ to, 'data-dir': dataDir(platform), ...databaseUrlSchemas }), given);

@@ -1,5 +1,5 @@
-import type { Flag } from '../command-line/flags.ts';
-import { apiFlags, argument, option } from '../terminal/terminal-flags.ts';
+import { argument, type Flag, onOff, option } from '../command-line/flags.ts';
+import { apiFlags } from '../terminal/terminal-flags.ts';
 import type { Command } from './command.ts';
 
 // What they run is loaded when it runs: `start` needs none of it.
@@ -13,8 +13,8 @@ const ls: Command = {
   summary: 'Lists the stages by column.',
   flags: [
     option('project', 'PROJECT', 'Only this project, by id or name.'),
-    { kind: 'switch', name: 'all', help: 'List all done stages too, not only the newest.' },
-    { kind: 'switch', name: 'ids', help: 'Print ids only, one on each line.' },
+    onOff('all', 'List all done stages too, not only the newest.'),
+    onOff('ids', 'Print ids only, one on each line.'),
     ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/stages.ts')).listStages(invocation),
@@ -49,7 +49,7 @@ const pending: Command = {
   summary: 'Lists the requests that wait for an answer.',
   flags: [
     option('stage', 'STAGE', 'Only those of this stage.'),
-    { kind: 'switch', name: 'ids', help: 'Print ids only, one on each line.' },
+    onOff('ids', 'Print ids only, one on each line.'),
     ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/approvals.ts')).listPending(invocation),
@@ -76,7 +76,7 @@ const deny: Command = {
   flags: [
     { ...requestArgument, help: `${requestArgument.help} Without it, the only open one, after a question.` },
     option('reason', 'TEXT', 'What Claude reads as the reason; - reads it from stdin, as for comments on a plan.'),
-    { kind: 'switch', name: 'interrupt', help: 'End the turn as well; Claude then reads no reason.' },
+    onOff('interrupt', 'End the turn as well; Claude then reads no reason.'),
     ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/approvals.ts')).deny(invocation),

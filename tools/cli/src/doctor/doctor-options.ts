@@ -4,6 +4,7 @@ import {
   dataDir,
   type Flag,
   type Given,
+  onOff,
   type PathBase,
   parseGiven,
   path,
@@ -31,8 +32,8 @@ const SHARED = new Set([
 export const doctorFlags: readonly Flag[] = [
   ...startFlags.filter(({ name }) => SHARED.has(name)),
   ...databaseUrlFlags,
-  { kind: 'switch', name: 'handshake', help: 'Try out claude on a scripted model, which takes seconds (yes).' },
-  { kind: 'switch', name: 'json', help: 'Print JSON (no).' },
+  onOff('handshake', 'Try out claude on a scripted model, which takes seconds (yes).'),
+  onOff('json', 'Print JSON (no).'),
 ];
 
 export interface DoctorOptions {

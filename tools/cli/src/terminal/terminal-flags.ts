@@ -1,33 +1,13 @@
 import { z } from 'zod';
-import { dataDir, dataDirFlag, type Flag } from '../command-line/flags.ts';
+import { dataDir, dataDirFlag, type Flag, onOff } from '../command-line/flags.ts';
 import { UsageError } from '../errors.ts';
 import type { Platform } from '../platform.ts';
 
-const jsonFlag: Flag = { kind: 'switch', name: 'json', help: 'Print JSON, as the API has it.' };
-
 /** The options that all commands of a logged-in terminal have. */
-export const apiFlags: readonly Flag[] = [jsonFlag, dataDirFlag];
+export const apiFlags: readonly Flag[] = [onOff('json', 'Print JSON, as the API has it.'), dataDirFlag];
 
 /** The schema of these. */
 export const apiOptions = (platform: Platform) => ({ json: z.boolean().default(false), 'data-dir': dataDir(platform) });
-
-/** Declares an argument. The last one of a command may be repeatable. */
-export const argument = (name: string, placeholder: string, help: string): Flag => ({
-  kind: 'argument',
-  name,
-  placeholder,
-  help,
-});
-
-/** Declares an option with a value. */
-export const option = (name: string, placeholder: string, help: string): Flag => ({
-  kind: 'value',
-  name,
-  placeholder,
-  help,
-  repeatable: false,
-  variable: null,
-});
 
 /**
  * Returns a text that was given as it is, or is piped in: with `-`, and if none was given.
