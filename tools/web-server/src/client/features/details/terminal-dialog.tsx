@@ -7,7 +7,6 @@ import { leaveText } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
-import css from '../../ui/stage-head.module.css';
 
 interface TerminalDialogProps {
   stage: StageView;

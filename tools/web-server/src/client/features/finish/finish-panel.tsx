@@ -10,7 +10,7 @@ import {
   type StageId,
   type StageView,
 } from '@callboard/contract';
-import { Button, Checkbox, Loader, SegmentedControl, Textarea, Stack, Box, Flex } from '@mantine/core';
+import { Button, Checkbox, Loader, SegmentedControl, Textarea, Stack, Box, Flex, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';

@@ -10,7 +10,7 @@ import {
   type SideRun,
   type StageView,
 } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, Loader, Textarea, TextInput, Group } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Loader, Textarea, TextInput, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconRefresh, IconSparkles } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
