@@ -39,7 +39,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { CopyButton } from '../../ui/code.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
-import { Hint } from '../../ui/primitives.tsx';
+import { FactList, Hint } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
 import css from '../../ui/stage-head.module.css';
 import { Seen } from '../../ui/text.tsx';
@@ -58,7 +58,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
     <section className={css.details} aria-label="Details">
-      <dl>
+      <FactList>
         <Row name="Title">{stage.title}</Row>
         <Row name="Stage">{stage.id}</Row>
         <Row name="Project">{stage.projectId}</Row>
@@ -148,7 +148,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
           <span className="pre-wrap">{stage.prompt}</span>
           <PromptFiles stage={stage} />
         </Row>
-      </dl>
+      </FactList>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { isActive, type StageView } from '@callboard/contract';
-import { Button, Group } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../data/queries.ts';
 import { useContinueInTerminal } from '../../data/session-commands.ts';
@@ -22,7 +22,7 @@ export default function TerminalDialog({ stage, close }: TerminalDialogProps) {
       {leave.data === undefined ? (
         <Ask stage={stage} leave={leave} close={close} />
       ) : (
-        <div className={css.terminal}>
+        <Stack gap="md">
           <p role="status">
             {leave.data.isCopied ? 'Copied. Run this' : 'Copy this and run it'} in a terminal on Callboard’s machine:
           </p>
@@ -30,7 +30,7 @@ export default function TerminalDialog({ stage, close }: TerminalDialogProps) {
           <Group justify="flex-end" mt="lg">
             <Button onClick={close}>Close</Button>
           </Group>
-        </div>
+        </Stack>
       )}
     </Dialog>
   );
@@ -49,7 +49,7 @@ function Ask({ stage, leave, close }: AskProps) {
   const { text, verb } = leaveText(stage, pending);
   const endTurn = stage.session !== null && isActive(stage.session.state);
   return (
-    <div className={css.terminal}>
+    <Stack gap="md">
       <p>{text} Callboard starts none for this conversation until you take the stage back; messages wait.</p>
       <p>In the terminal, Claude Code asks you there and follows your own settings, without Callboard’s sandbox.</p>
       {leave.error !== null && <ErrorNote lead="Not done." error={leave.error} stageId={stage.id} />}
@@ -65,6 +65,6 @@ function Ask({ stage, leave, close }: AskProps) {
           {verb}
         </Button>
       </Group>
-    </div>
+    </Stack>
   );
 }

@@ -1,3 +1,4 @@
+import { Hint } from '../../ui/primitives.tsx';
 import {
   type Completion,
   isActive,
@@ -9,7 +10,7 @@ import {
   type StageId,
   type StageView,
 } from '@callboard/contract';
-import { Button, Checkbox, Loader, SegmentedControl, Textarea } from '@mantine/core';
+import { Button, Checkbox, Loader, SegmentedControl, Textarea, Stack, Box, Flex } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -58,7 +59,7 @@ function FinishPanel(props: FinishPanelProps) {
   const { data, error, isFetching, refetch } = useQuery(completionQuery(stage, method));
   if (stage.session !== null && isActive(stage.session.state))
     return (
-      <p className={css.line}>
+      <p>
         {isWorking(stage.session.state)
           ? 'Claude is still working on this stage. Interrupt it or wait, then complete the stage.'
           : 'Claude is waiting for an answer in this stage. Answer or interrupt it, then complete the stage.'}
@@ -96,16 +97,16 @@ function ByPullRequest(props: KnownProps) {
   const finish = useFinishStage(stage, done);
   const isOff = !useCanCommand() || finish.isPending;
   return (
-    <div className={css.finish}>
+    <Stack gap="md">
       <PlaceholdersNote stage={stage} files={completion.plan?.placeholders ?? []} onTakenOut={readBoth} />
       <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
-      {isAway ? <p className={css.line}>{plan.refusal}</p> : <PullRequestPanel stage={stage} done={done} />}
+      {isAway ? <p>{plan.refusal}</p> : <PullRequestPanel stage={stage} done={done} />}
       <ElsewhereActions {...props} plan={plan} />
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
       <div className={css.actions}>
         <CompleteOnly {...props} finish={finish} isLesser isOff={isOff} />
       </div>
-    </div>
+    </Stack>
   );
 }
 
@@ -124,14 +125,14 @@ function RowCaches(props: KnownProps) {
   const isOther = plan !== null && plan.method !== method; // the answer about the chosen way is on its way
   const isOff = !useCanCommand() || finish.isPending || isOther;
   return (
-    <div className={css.finish}>
+    <Stack gap="md">
       {plan !== null && <PlaceholdersNote stage={stage} files={plan.placeholders} onTakenOut={readAgain} />}
       {check === null && plan !== null && kind !== 'nothing-to-merge' && (
         <MergeWays method={choice} choose={choose} disabled={finish.isPending} />
       )}
-      <p className={css.line} data-stale={isOther || undefined}>
+      <Text c={isOther ? 'dimmed' : undefined}>
         {check === null ? planText(plan, stage) : 'The work has changed since you looked at it.'}
-      </p>
+      </Text>
       {check === null && kind === 'conflict' && <ConflictingFiles files={plan?.conflicts ?? []} />}
       {hasMessage && (
         <Textarea
@@ -152,7 +153,7 @@ function RowCaches(props: KnownProps) {
       )}
       {check === null && <ElsewhereActions {...props} plan={plan} />}
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
-      {isDialog && left !== null && <p className={css.left}>Without merging: {left}</p>}
+      {isDialog && left !== null && <Hint>Without merging: {left}</Hint>}
       <div className={css.actions}>
         <CompleteOnly {...props} finish={finish} isLesser={merges || check !== null} isOff={isOff} />
         {check === null ? <OtherWays {...props} plan={plan} /> : <Button onClick={check}>Look at the changes</Button>}
@@ -168,7 +169,7 @@ function RowCaches(props: KnownProps) {
           </Button>
         )}
       </div>
-    </div>
+    </Stack>
   );
 }
 
@@ -187,14 +188,14 @@ const NAMED = 8;
 function ConflictingFiles({ files }: { files: readonly string[] }) {
   const more = files.length - NAMED;
   return (
-    <ul className={css.files}>
+    <Box component="ul" ff="monospace" fz="row">
       {files.slice(0, NAMED).map((file) => (
         <li key={file}>
           <MiddleCut text={file} />
         </li>
       ))}
-      {more > 0 && <li className={css.left}>and {more} more</li>}
-    </ul>
+      {more > 0 && <Hint component="li">and {more} more</Hint>}
+    </Box>
   );
 }
 
@@ -276,9 +277,9 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
 export function FinishSection({ stage }: { stage: StageView }) {
   if (stage.merged !== null) return null;
   return (
-    <section className={css.end} aria-label="Finish">
+    <Box component="section" p="lg" aria-label="Finish">
       <FinishPanel stage={stage} done={() => undefined} />
-    </section>
+    </Box>
   );
 }
 
@@ -411,26 +412,26 @@ function PlaceholdersNote({ stage, files, onTakenOut }: PlaceholdersNoteProps) {
   if (files.length === 0) return null;
   const what = files.length === 1 ? '1 file' : `${files.length} files`;
   return (
-    <section className={css.finish} aria-label="Placeholders of the sandbox">
-      <p className={css.line}>
+    <Flex component="section" direction="column" gap="md" aria-label="Placeholders of the sandbox">
+      <p>
         {what} on this branch {files.length === 1 ? 'is' : 'are'} not the project’s: Claude Code’s sandbox had put{' '}
         {files.length === 1 ? 'it' : 'them'} there for a moment, empty, and{' '}
         {files.length === 1 ? 'it was' : 'they were'} committed by mistake.
       </p>
-      <ul className={css.files}>
+      <Box component="ul" ff="monospace" fz="row">
         {files.map((file) => (
           <li key={file}>
             <code>{file}</code>
           </li>
         ))}
-      </ul>
+      </Box>
       {takeOut.isError && <ErrorNote lead="Nothing was taken out." error={takeOut.error} stageId={stage.id} />}
       <div className={css.actions}>
         <Button disabled={!canCommand} loading={takeOut.isPending} onClick={() => takeOut.mutate(undefined)}>
           Take {files.length === 1 ? 'it' : 'them'} out
         </Button>
       </div>
-    </section>
+    </Flex>
   );
 }
 

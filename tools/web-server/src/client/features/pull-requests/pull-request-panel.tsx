@@ -10,7 +10,7 @@ import {
   type SideRun,
   type StageView,
 } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, Loader, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Loader, Textarea, TextInput, Group } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconRefresh, IconSparkles } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -21,6 +21,7 @@ import { draftMessage } from '../../lib/completion-text.ts';
 import { count } from '../../lib/format.ts';
 import { hasMoreToPush, openActionText, openPlanText, pullRequestText } from '../../lib/pull-request-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
+import { ScrollList, Hint } from '../../ui/primitives.tsx';
 import css from '../../ui/finish.module.css';
 import { ErrorNote, FinishProblemNote } from '../../ui/notes.tsx';
 import { PullRequestLine } from '../../ui/pull-request-line.tsx';
@@ -105,7 +106,7 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
   };
   return (
     <>
-      <p className={css.line}>{openPlanText(plan, open)}</p>
+      <p>{openPlanText(plan, open)}</p>
       {hasOpen && (
         <Textarea
           label="Commit message"
@@ -128,14 +129,14 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
             minRows={3}
             maxRows={12}
           />
-          <div className={css.switches}>
+          <Group gap="8px 16px">
             <Checkbox label="Draft" checked={draft} onChange={(event) => setDraft(event.currentTarget.checked)} />
             <Checkbox
               label="Add the receipt: what people allowed"
               checked={receipt}
               onChange={(event) => setReceipt(event.currentTarget.checked)}
             />
-          </div>
+          </Group>
         </>
       )}
       <LastProblem stage={stage} error={order.error} />
@@ -173,8 +174,8 @@ function WriteByClaude({
   const isMissed = run !== null && run.state !== 'done' && run.state !== 'stopped';
   return (
     <>
-      {isMissed && <p className={css.left}>{`Claude wrote nothing. ${run.reason ?? ''}`}</p>}
-      <div className={css.switches}>
+      {isMissed && <Hint>{`Claude wrote nothing. ${run.reason ?? ''}`}</Hint>}
+      <Group gap="8px 16px">
         <Button
           size="compact-md"
           variant="default"
@@ -190,7 +191,7 @@ function WriteByClaude({
             Use Claude’s text
           </Button>
         )}
-      </div>
+      </Group>
     </>
   );
 }
@@ -200,7 +201,7 @@ function LastProblem({ stage, error }: { stage: StageView; error: Error | null }
   const { finishing } = stage;
   if (finishing?.way === 'pull-request' && finishing.state === 'refused' && finishing.problem !== null)
     return <FinishProblemNote problem={finishing.problem} />;
-  if (finishing?.state === 'under-way') return <p className={css.left}>Pushing, and opening a pull request ...</p>;
+  if (finishing?.state === 'under-way') return <Hint>Pushing, and opening a pull request ...</Hint>;
   return error === null ? null : <ErrorNote error={error} stageId={stage.id} />;
 }
 
@@ -272,8 +273,8 @@ function PullRequestState({ stage, pullRequest, done }: PullRequestStateProps) {
   const canCommand = useCanCommand();
   const isOpen = isOpenPullRequest(pullRequest);
   return (
-    <div className={css.pullRequest}>
-      <div className={css.head}>
+    <Group justify="space-between" wrap="nowrap">
+      <Group justify="space-between" wrap="nowrap">
         <PullRequestLine pullRequest={pullRequest} isLink />
         <ActionIcon
           variant="subtle"
@@ -286,13 +287,13 @@ function PullRequestState({ stage, pullRequest, done }: PullRequestStateProps) {
         >
           <IconRefresh size={16} />
         </ActionIcon>
-      </div>
-      {pullRequest.stale !== null && <p className={css.left}>{pullRequest.stale}</p>}
+      </Group>
+      {pullRequest.stale !== null && <Hint>{pullRequest.stale}</Hint>}
       {isOpen && pullRequest.failing.length > 0 && (
-        <p className={css.left}>Failing: {pullRequest.failing.join(', ')}</p>
+        <Hint>Failing: {pullRequest.failing.join(', ')}</Hint>
       )}
       {isOpen && <ToClaude stage={stage} pullRequest={pullRequest} done={done} />}
-    </div>
+    </Group>
   );
 }
 
@@ -363,7 +364,7 @@ function Comments({ stage, pullRequest, isOff, isSending, send }: CommentsProps)
     setLeft((now) => (now.has(id) ? new Set([...now].filter((one) => one !== id)) : new Set([...now, id])));
   return (
     <>
-      <ul className={css.comments} aria-label="Unresolved comments">
+      <ScrollList mah={320} aria-label="Unresolved comments">
         {data.comments.map((comment) => (
           <li key={comment.id}>
             <Checkbox
@@ -373,7 +374,7 @@ function Comments({ stage, pullRequest, isOff, isSending, send }: CommentsProps)
             />
           </li>
         ))}
-      </ul>
+      </ScrollList>
       <div className={css.actions}>
         <Button
           disabled={isOff || chosen.length === 0}
@@ -388,8 +389,10 @@ function Comments({ stage, pullRequest, isOff, isSending, send }: CommentsProps)
 }
 
 const CommentText = ({ comment: { path, line, author, text } }: { comment: HostComment }) => (
-  <span className={css.comment}>
+  <Text span size="row">
     <code>{path === null ? 'pull request' : `${path}${line === null ? '' : `:${line}`}`}</code> {author}
-    <span className={css.commentText}>{text}</span>
-  </span>
+    <Text span inherit c="dimmed" className="pre-wrap" display="block">
+      {text}
+    </Text>
+  </Text>
 );

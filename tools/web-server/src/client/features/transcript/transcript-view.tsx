@@ -9,7 +9,7 @@ import {
   type StageView,
   type TranscriptEntry,
 } from '@callboard/contract';
-import { Box, Flex } from '@mantine/core';
+import { Box, Flex, Stack } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, memo, useEffect, useMemo, useState } from 'react';
@@ -230,7 +230,7 @@ function useEarlierEntries(stageId: StageId, transcript: Transcript) {
 export function NotStarted({ stage }: { stage: StageView }) {
   return (
     <div className={head.ready}>
-      <div className={head.readyInner}>
+      <Stack gap="lg" align="flex-start" maw={880} mx="auto">
         {stage.fork !== null && (
           <Note>
             Continues from <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link>, before one of its
@@ -241,7 +241,7 @@ export function NotStarted({ stage }: { stage: StageView }) {
         <h2>Prompt</h2>
         <Markdown text={stage.prompt} />
         <PromptFiles stage={stage} />
-      </div>
+      </Stack>
     </div>
   );
 }
@@ -259,9 +259,9 @@ function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boo
   const now = useSessionNow(session);
   if (isReading)
     return (
-      <Hint className={css.indent} py="sm">
+      <div className={css.indent}><Hint py="sm">
         Reading the transcript…
-      </Hint>
+      </Hint></div>
     );
   if (session === null || hasEnded(session.state)) return null;
   const { text, code } = session.state === 'starting' ? STARTING : activityText(now);
