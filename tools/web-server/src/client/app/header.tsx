@@ -23,6 +23,7 @@ import { useStreamState } from '../stream/stream-context.tsx';
 import type { StreamState } from '../stream/stream-store.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { BrandMark } from '../ui/marks.tsx';
+import { Count } from '../ui/primitives.tsx';
 import { openPalette } from './frame-store.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
@@ -88,7 +89,7 @@ const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' 
 
 function WaitingCount() {
   const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
-  return waiting > 0 && <span className={`${css.badge} figures`}>{waiting}</span>;
+  return waiting > 0 && <Count className={css.badge}>{waiting}</Count>;
 }
 
 function SearchButton() {
@@ -101,7 +102,7 @@ function SearchButton() {
       onClick={openPalette}
     >
       <IconSearch size={16} stroke={1.75} aria-hidden />
-      <span className={css.searchWord}>Search or command</span>
+      <span className="visually-hidden-on-phone">Search or command</span>
       <kbd aria-hidden>{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
     </button>
   );

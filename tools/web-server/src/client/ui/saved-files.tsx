@@ -1,8 +1,8 @@
 import type { BuildFolders, SavedFile } from '@callboard/contract';
-import { Checkbox, Flex } from '@mantine/core';
+import { Checkbox } from '@mantine/core';
 import { formatSize } from '../lib/format.ts';
 import { sizeOf } from '../lib/removal-text.ts';
-import { Hint, Panel } from './primitives.tsx';
+import { Hint, ScrollList } from './primitives.tsx';
 
 interface SavedFilesProps {
   files: readonly SavedFile[];
@@ -14,17 +14,17 @@ interface SavedFilesProps {
 /** Files with their sizes. */
 export function SavedFiles({ files, more, label }: SavedFilesProps) {
   return (
-    <Panel component="ul" gap={0} mah={180} mt="xs" fz="row" aria-label={label}>
+    <ScrollList aria-label={label}>
       {files.map(({ path, bytes }) => (
-        <Flex key={path} component="li" gap="md" justify="space-between" align="center">
+        <li key={path}>
           <code>{path}</code>
           <Hint span className="figures">
             {formatSize(bytes)}
           </Hint>
-        </Flex>
+        </li>
       ))}
-      {more > 0 && <span>and {more} more</span>}
-    </Panel>
+      {more > 0 && <Hint component="li">and {more} more</Hint>}
+    </ScrollList>
   );
 }
 

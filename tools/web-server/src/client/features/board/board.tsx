@@ -19,6 +19,7 @@ import { boardQuery } from '../../data/queries.ts';
 import { currentParams } from '../../lib/hooks.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
+import { FullPage } from '../../ui/primitives.tsx';
 import { useShortcuts } from '../../ui/shortcuts.tsx';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
@@ -53,7 +54,7 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
   return (
-    <div className={css.page}>
+    <FullPage>
       <BoardFilterProvider>
         <BoardBar filters={isEmpty === false} />
         <BoardNotices />
@@ -68,7 +69,7 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
       <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
         <BoardForms RulesSlot={RulesSlot} />
       </ErrorBoundary>
-    </div>
+    </FullPage>
   );
 }
 
@@ -102,7 +103,7 @@ function BoardBar({ filters }: { filters: boolean }) {
   const off = !useCanCommand();
   return (
     <div className={css.bar}>
-      <h1>Board</h1>
+      <h1 className={filters ? 'visually-hidden-on-phone' : undefined}>Board</h1>
       {filters && (hasStructure === true || display !== 'columns') && <DisplaySwitch />}
       {filters && <FilterBar />}
       {hasPicked && (

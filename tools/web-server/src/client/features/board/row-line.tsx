@@ -10,6 +10,7 @@ import { lastReview, reviewProblem, reviewText } from '../../lib/review-text.ts'
 import { gapSentences, gapsText } from '../../lib/stage-status.ts';
 import { useSessionNow } from '../../stream/stream-context.tsx';
 import { IsolationMark, KindIcon, MachineMark } from '../../ui/marks.tsx';
+import { Count } from '../../ui/primitives.tsx';
 import { PullRequestLine } from '../../ui/pull-request-line.tsx';
 import { TextWithPath, TimeSince } from '../../ui/text.tsx';
 import { activityText, backgroundText, type CardData, type PhaseText } from './cards.ts';
@@ -131,9 +132,9 @@ export function MachineOfRow({ stage }: { stage: StageView }) {
 export function OpenRequests({ count: open }: { count: number }) {
   const text = count(open, 'open request', 'open requests');
   return (
-    <span className={css.badge} role="img" aria-label={text} title={text}>
+    <Count role="img" aria-label={text} title={text}>
       {open}
-    </span>
+    </Count>
   );
 }
 
