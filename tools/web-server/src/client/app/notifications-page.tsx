@@ -37,7 +37,7 @@ export default function NotificationsPage() {
       <PushPart alerts={alerts} isOff={isOff} change={change} />
       <section className={css.part} aria-labelledby="signals">
         <h2 id="signals">Signals</h2>
-        <Hint mb="sm">
+        <Hint mt="xs" mb="sm">
           On all your devices. You get sounds and notifications only while you are not looking at that stage on any of
           them.
         </Hint>

@@ -436,7 +436,12 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}
           >
-            {count(comments.length, 'comment')} {rest}
+            {count(comments.length, 'comment')}
+            {rest !== '' && (
+              <Text span inherit c="dimmed" pl="sm">
+                {rest}
+              </Text>
+            )}
           </Button>
         )}
         <Flex component="span" align="center" wrap="wrap" justify="flex-end" ml="auto" gap="sm">

@@ -104,6 +104,7 @@ function Held({ stageId }: { stageId: StageId }) {
       <p>{why}</p>
       {action !== null && (
         <Button
+          flex="none"
           size="compact-sm"
           variant="default"
           disabled={!canCommand}

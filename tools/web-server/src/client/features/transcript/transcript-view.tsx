@@ -279,7 +279,7 @@ function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boo
           </>
         )}
       </span>
-      <Box component="span" ml="auto" className="figures">
+      <Box component="span" ml="auto" c="var(--faint)" className="figures">
         <TimeSince at={now !== null && 'since' in now ? now.since : session.stateSince} />
       </Box>
     </Flex>
