@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { COMPILE_CACHE } from './test-support/compile-cache.ts';
 import { WAIT_MS } from './test-support/until.ts';
 import { ALL } from './test-support/variants.ts';
 
@@ -12,6 +13,7 @@ const patience = {
   hookTimeout: 120_000,
   expect: { poll: { timeout: WAIT_MS } },
   chaiConfig: { truncateThreshold: 0 }, // a message shows all of a list: `npm test` keeps nothing else of a first try
+  execArgv: ['--import', COMPILE_CACHE], // for the threads of the index, which load what they are made of each time
 };
 /** One PostgreSQL for the run, started when the first test needs it. */
 const sharedPostgres = inRoot('test-support/shared-postgres.ts');

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createLifecycle } from './lifecycle.ts';
 
 /** A logger that keeps the details of each error. */
@@ -47,4 +47,19 @@ it('stops once: every call returns the same promise', async () => {
   expect(life.stop()).toBe(life.stop());
   await life.stop();
   expect(stops).toBe(1);
+});
+
+it('logs which part takes long to stop, and goes on waiting for it', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { log, lines } = listeningLog();
+  const life = createLifecycle(log);
+  const slow = Promise.withResolvers<void>();
+  life.onStop('store', () => slow.promise);
+  life.onStop('gateway', () => undefined);
+  const stopped = life.stop();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(lines.map(({ part }) => part)).toEqual(['store']);
+  slow.resolve();
+  await stopped;
 });

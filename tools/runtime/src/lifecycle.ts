@@ -6,16 +6,22 @@ export interface Lifecycle {
   stop(): Promise<void>;
 }
 
-/** @param log gets the parts that failed to stop */
+/** A part that takes longer to stop is logged. */
+const SLOW_MS = 10_000;
+
+/** @param log gets the parts that failed to stop, and those that take long */
 export function createLifecycle(log: { error(details: object, message: string): void }): Lifecycle {
   const parts: { part: string; stop: () => void | Promise<void> }[] = [];
   let stopping: Promise<void> | undefined;
   async function stopAll(): Promise<void> {
     for (const { part, stop } of parts.toReversed()) {
+      const slow = setTimeout(() => log.error({ part }, 'still stopping'), SLOW_MS).unref();
       try {
         await stop();
       } catch (error) {
         log.error({ err: error, part }, 'stop failed');
+      } finally {
+        clearTimeout(slow);
       }
     }
   }

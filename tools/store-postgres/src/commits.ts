@@ -77,10 +77,10 @@ export function createCutCommits(writerId: string, notifyOf: (done: Done) => Pro
         insert into writers (id, "commit") values (${id}, 0) on conflict do nothing;
         select "commit" from writers where id = ${id}; commit`);
       const settled = open;
-      open = null;
       // A row that was forgotten tells nothing.
       if (added?.rowCount === 1) settled?.giveUp();
       else await settled?.settle(Commit.parse(row?.rows[0]).commit === settled.commit);
+      if (open === settled) open = null; // not before: if its news cannot be passed on, the next connection settles it
     },
     /** No connection will come any more that could tell what became of it, now or later. */
     giveUp,

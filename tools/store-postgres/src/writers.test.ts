@@ -36,9 +36,33 @@ it.skipIf(postgresLack !== '')('says that a commit is unknown if its process was
   const cut = createCutCommits('w1', async () => undefined);
   await cut.greet(link);
   await link.queryAll('delete from writers');
-  const draft = createDraft({ platform: tickingPlatform(), diskPauseReason: () => null }, 'now');
-  const done = { draft, begun: { commit: 4, seq: 0 }, commit: 5, events: [] };
-  const reported = cut.later(done, 'stored', new Error('cut off'));
+  const reported = cut.later(fifthCommit(), 'stored', new Error('cut off'));
   await cut.greet(link);
   await expect(reported).rejects.toMatchObject({ code: 'no_confirmation' });
 });
+
+it.skipIf(postgresLack !== '')(
+  'settles a cut commit at a later connection if its news could not be passed on',
+  async () => {
+    const link = await createConnect(await createStoreDatabase())();
+    onTestFinished(link.end);
+    let isOutOfReach = true;
+    const cut = createCutCommits('w1', async () => {
+      if (isOutOfReach) throw new Error('the events cannot be read');
+    });
+    await cut.greet(link);
+    const reported = cut.later(fifthCommit(), 'stored', new Error('cut off'));
+    await link.queryAll(`update writers set "commit" = 5 where id = 'w1'`);
+    await expect(cut.greet(link)).rejects.toThrow('cannot be read');
+    expect(cut.isOpen()).toBe(true);
+    isOutOfReach = false;
+    await cut.greet(link);
+    expect(await reported).toBe('stored');
+    expect(cut.isOpen()).toBe(false);
+  },
+);
+
+function fifthCommit() {
+  const draft = createDraft({ platform: tickingPlatform(), diskPauseReason: () => null }, 'now');
+  return { draft, begun: { commit: 4, seq: 0 }, commit: 5, events: [] };
+}

@@ -21,4 +21,4 @@ it('ends at once when the server changes the protocol', async () => {
     kind: 'unreached',
     error: '127.0.0.1 could not be reached: it changed the protocol.',
   });
-}, 10_000); // without the listener it never ends
+}); // without the listener it never ends

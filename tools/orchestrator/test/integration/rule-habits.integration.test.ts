@@ -70,12 +70,10 @@ it('offers the exact rule after the third same answer; it holds at once in the r
   const isGone = (rules: readonly unknown[]) => rules.length === 0;
   const seen = client.events.length;
   await expect
-    .poll(() => client.events.slice(seen).some((event) => event.type === 'rules-updated' && isGone(event.data.rules)), {
-      timeout: 10_000,
-    })
+    .poll(() => client.events.slice(seen).some((event) => event.type === 'rules-updated' && isGone(event.data.rules)))
     .toBe(true);
   await expect
-    .poll(async () => (await client.command('list_rules')).ended.map((one) => one.endedBy), { timeout: 10_000 })
+    .poll(async () => (await client.command('list_rules')).ended.map((one) => one.endedBy))
     .toEqual([null, 'Ada']);
   await client.command('send_message', { stageId, message: say(touch) });
   await allowNext(kit, stageId, 4);

@@ -30,9 +30,18 @@ export async function startHere(
   limits: Partial<TimeLimits>,
   platform: Platform = nodePlatform,
 ): Promise<RunningOrchestrator> {
-  const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
+  const level = process.env.CALLBOARD_LOG_LEVEL;
+  const errors: string[] = [];
+  const log =
+    level === undefined ? pino({ level: 'error' }, { write: (line) => void errors.push(line) }) : pino({ level });
   const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits, platform, loadSharedStores });
-  return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
+  const lastSeen = () => errors.slice(-3).join('');
+  return {
+    port,
+    stop: () => waitFor('the end of the orchestrator', stop(), { withinMs: START_MS, lastSeen }),
+    endIdle,
+    kill: () => Promise.reject(new Error('it runs in the process of the test')),
+  };
 }
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));

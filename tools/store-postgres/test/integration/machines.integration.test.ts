@@ -241,9 +241,7 @@ describe.skipIf(postgresLack !== '')(`machines on one PostgreSQL${postgresLack &
     expect(client.deltas.map(({ text }) => text).join('')).toContain('word39');
   });
 
-  it('writes nothing when it wakes up after it was declared lost: its process ends, and the next one settles everything', {
-    timeout: 120_000,
-  }, async () => {
+  it('writes nothing when it wakes up after it was declared lost: its process ends, and the next one settles everything', async () => {
     const cluster = await createCluster(await createDatabase());
     const desk = await cluster.join('desk');
     const attic = await cluster.join('attic', { where: 'apart' });

@@ -173,9 +173,7 @@ describe.skipIf(postgresLack !== '')(
       await untilGone(path);
     });
 
-    it('is found by its machine also if it was lost before a start could say that it had made it', {
-      timeout: 120_000,
-    }, async () => {
+    it('is found by its machine also if it was lost before a start could say that it had made it', async () => {
       const cluster = await createCluster(await createDatabase());
       const desk = await cluster.join('desk');
       const folder = await temporaryFolder();

@@ -31,6 +31,22 @@ it("rejects with the CLI's own words", async () => {
   await expect(silent).rejects.toMatchObject({ code: 'refused', message: 'no reason given' });
 });
 
+it('closes what it reads when its lines cannot be handled', async () => {
+  const closed = Promise.withResolvers<void>();
+  async function* lines() {
+    try {
+      for (;;) yield [{ text: JSON.stringify({ type: 'odd' }), end: 1 }];
+    } finally {
+      closed.resolve();
+    }
+  }
+  const { channel } = createTestChannel();
+  const onLines = () => Promise.reject(new Error('the store is closed'));
+  const peer = createProtocolPeer({ ...channel, lines }, { onLines });
+  await expect(peer.closed).rejects.toThrow('the store is closed');
+  await closed.promise;
+});
+
 it('settles a reply only after its batch was handled', async () => {
   const { channel, print } = createTestChannel();
   const commit = Promise.withResolvers<void>();

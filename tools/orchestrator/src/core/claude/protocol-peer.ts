@@ -105,19 +105,24 @@ function mayWait(lines: readonly ReadLine[]): boolean {
  */
 export async function* coalesceBatches(batches: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
   let ahead: Promise<IteratorResult<ReadLine[]>> | undefined;
-  for (;;) {
-    const { done, value } = await (ahead ?? batches.next());
-    if (done) return;
-    ahead = undefined;
-    let lines = value;
-    while (mayWait(lines)) {
-      ahead = batches.next();
-      if (!(await settlesWithin(ahead, WAIT_MS))) break;
-      const next = await ahead.catch(() => null);
-      if (next === null || next.done) break; // the next round handles the end or the failure, once these lines are yielded
-      lines = [...lines, ...next.value];
+  try {
+    for (;;) {
+      const { done, value } = await (ahead ?? batches.next());
+      if (done) return;
       ahead = undefined;
+      let lines = value;
+      while (mayWait(lines)) {
+        ahead = batches.next();
+        if (!(await settlesWithin(ahead, WAIT_MS))) break;
+        const next = await ahead.catch(() => null);
+        if (next === null || next.done) break; // the next round handles the end or the failure, once these lines are yielded
+        lines = [...lines, ...next.value];
+        ahead = undefined;
+      }
+      yield lines;
     }
-    yield lines;
+  } finally {
+    // Whoever stops reading in the middle leaves the spool open otherwise. Not awaited: a read that is under way ends only with the channel.
+    batches.return(undefined).catch(() => undefined);
   }
 }

@@ -246,4 +246,4 @@ it('has in the ledger what Claude Code has spent, by day and stage, whatever bec
     }
   });
   await fc.assert(check, { numRuns: 40 });
-}, 60_000);
+});

@@ -78,5 +78,4 @@ it.skipIf(postgresLack !== '')(
     await fc.assert(property, { numRuns: 250 });
     expect(found).toBeGreaterThan(250); // it compares more than empty pages
   },
-  60_000, // hundreds of searches in two stores
 );
