@@ -6,7 +6,7 @@ import {
   type TranscriptEntry,
   visibleText,
 } from '@callboard/contract';
-import { Text, Button, type ButtonProps, Flex, Group, Stack } from '@mantine/core';
+import { Button, type ButtonProps, Flex, Group, Stack, Text } from '@mantine/core';
 import {
   type Icon,
   IconAlertTriangle,

@@ -8,7 +8,7 @@ import {
   type Question,
   questionsOf,
 } from '@callboard/contract';
-import { Badge, Anchor, Box, Checkbox, Flex, NativeSelect, Text, Textarea, TextInput } from '@mantine/core';
+import { Anchor, Badge, Box, Checkbox, Flex, NativeSelect, Text, Textarea, TextInput } from '@mantine/core';
 import { useId, useRef, useState } from 'react';
 import { field } from '../../lib/tool-text.ts';
 import { CodeBlock } from '../../ui/code.tsx';

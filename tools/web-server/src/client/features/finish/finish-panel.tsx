@@ -1,4 +1,3 @@
-import { Hint } from '../../ui/primitives.tsx';
 import {
   type Completion,
   isActive,
@@ -10,7 +9,7 @@ import {
   type StageId,
   type StageView,
 } from '@callboard/contract';
-import { Button, Checkbox, Loader, SegmentedControl, Textarea, Stack, Box, Flex, Text } from '@mantine/core';
+import { Box, Button, Checkbox, Flex, Loader, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -39,6 +38,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import css from '../../ui/finish.module.css';
 import { ErrorNote } from '../../ui/notes.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { MiddleCut } from '../../ui/text.tsx';
 import { PullRequestPanel, useReadPullRequestPlan } from '../pull-requests/pull-request-panel.tsx';
 

@@ -83,7 +83,13 @@ function MachineEntry({ machine, isHere, isTwin, ask }: EntryProps) {
           )}
         </h2>
         <Facts>
-          <Text span inherit c={TONES[state] === undefined ? 'var(--text)' : undefined} fw={500} data-tone={TONES[state]}>
+          <Text
+            span
+            inherit
+            c={TONES[state] === undefined ? 'var(--text)' : undefined}
+            fw={500}
+            data-tone={TONES[state]}
+          >
             {STATES[state]}
             {state !== 'connected' && (
               <>

@@ -10,7 +10,7 @@ import {
   type SideRun,
   type StageView,
 } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, Loader, Textarea, TextInput, Group, Text } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Group, Loader, Text, Textarea, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconRefresh, IconSparkles } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -21,9 +21,9 @@ import { draftMessage } from '../../lib/completion-text.ts';
 import { count } from '../../lib/format.ts';
 import { hasMoreToPush, openActionText, openPlanText, pullRequestText } from '../../lib/pull-request-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import { ScrollList, Hint } from '../../ui/primitives.tsx';
 import css from '../../ui/finish.module.css';
 import { ErrorNote, FinishProblemNote } from '../../ui/notes.tsx';
+import { Hint, ScrollList } from '../../ui/primitives.tsx';
 import { PullRequestLine } from '../../ui/pull-request-line.tsx';
 import { UnderWay, useNewestRun, useStartRun } from '../review/claude-review.tsx';
 
@@ -289,9 +289,7 @@ function PullRequestState({ stage, pullRequest, done }: PullRequestStateProps) {
         </ActionIcon>
       </Group>
       {pullRequest.stale !== null && <Hint>{pullRequest.stale}</Hint>}
-      {isOpen && pullRequest.failing.length > 0 && (
-        <Hint>Failing: {pullRequest.failing.join(', ')}</Hint>
-      )}
+      {isOpen && pullRequest.failing.length > 0 && <Hint>Failing: {pullRequest.failing.join(', ')}</Hint>}
       {isOpen && <ToClaude stage={stage} pullRequest={pullRequest} done={done} />}
     </Group>
   );

@@ -259,9 +259,9 @@ function ActivityLine({ stageId, isReading }: { stageId: StageId; isReading: boo
   const now = useSessionNow(session);
   if (isReading)
     return (
-      <div className={css.indent}><Hint py="sm">
-        Reading the transcript…
-      </Hint></div>
+      <div className={css.indent}>
+        <Hint py="sm">Reading the transcript…</Hint>
+      </div>
     );
   if (session === null || hasEnded(session.state)) return null;
   const { text, code } = session.state === 'starting' ? STARTING : activityText(now);
