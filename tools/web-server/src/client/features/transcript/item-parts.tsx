@@ -29,7 +29,7 @@ import { ToolInputView } from '../../ui/tool-input.tsx';
 import { answerText, decisionText, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
 import promptFilesStyles from './prompt-files.module.css';
-import takenBackStyles from './rewound.module.css';
+import rewoundStyles from './rewound.module.css';
 import css from './transcript.module.css';
 import transcript from './transcript.module.css';
 import { type GrowingItems, itemKey, type TranscriptItem } from './transcript-items.ts';
@@ -264,11 +264,11 @@ export function RewoundLine({ goneBack }: { goneBack: RewindRecord }) {
   return (
     <button
       type="button"
-      className={takenBackStyles.line}
+      className={rewoundStyles.line}
       aria-expanded={isOpen}
       onClick={() => useSessionUi.getState().setOpen(rewoundKey(goneBack), !isOpen)}
     >
-      <IconChevronRight size={16} className={takenBackStyles.chevron} data-open={isOpen} aria-hidden />
+      <IconChevronRight size={16} className={rewoundStyles.chevron} data-open={isOpen} aria-hidden />
       <span>
         Taken back at{' '}
         <time dateTime={at} {...exactOnHover(at)}>
@@ -276,7 +276,7 @@ export function RewoundLine({ goneBack }: { goneBack: RewindRecord }) {
         </time>{' '}
         by {by}
       </span>{' '}
-      <span className={takenBackStyles.about}>{count(to - from + 1, 'entry', 'entries')}</span>
+      <span className={rewoundStyles.about}>{count(to - from + 1, 'entry', 'entries')}</span>
     </button>
   );
 }

@@ -187,7 +187,7 @@ function useRows(stage: StageView, { items: grown, pending, isPending, RequestSl
             <TextRow stageId={stageId} blockId={item.entry.blockId} entry={item.entry} />
           );
         const isRewound = item.kind !== 'taken-back' && rewoundBy(goneBack, locationOf(item)) !== null;
-        return isRewound ? <div className={css.takenBack}>{row}</div> : row;
+        return isRewound ? <div className={css.rewound}>{row}</div> : row;
       },
       kept: [...holding, ...loose.map((_, at) => first + at)],
     };
