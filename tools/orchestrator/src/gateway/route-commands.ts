@@ -10,7 +10,6 @@ import {
 } from '@callboard/contract';
 import { z } from 'zod';
 import type { CommandContext } from '../core/commands/command-handler.ts';
-import type { Relay } from '../features/machines/relay.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { StoredCommand } from '../store/ports/machine-port.ts';
 
@@ -22,6 +21,14 @@ export interface CommandTargets {
   ofStage(stageId: StageId, isStart: boolean): Promise<MachineId>;
   /** A machine that has the repository. @throws Rejection `unknown_project`; OperationalError `no_machine` */
   ofProject(projectId: ProjectId): Promise<MachineId>;
+}
+
+type RelayedCommand = Pick<StoredCommand, 'machineId' | 'type' | 'fields' | 'actor' | 'login'>;
+
+/** Has commands executed by other machines; `Relay` in `features/machines` is one, and says what it promises. */
+export interface CommandRelay {
+  send(command: RelayedCommand, limitMs: number): Promise<string>;
+  relayToOthers(command: Omit<RelayedCommand, 'machineId'>): Promise<void>;
 }
 
 export interface CommandRouter {
@@ -36,7 +43,7 @@ const MARGIN_MS = 1_000;
 
 export function createCommandRouter(
   targets: CommandTargets,
-  relay: Relay,
+  relay: CommandRelay,
   knowLogin: CommandRouter['knowLogin'],
 ): CommandRouter {
   async function targetOf(type: CommandType, fields: Record<string, unknown>): Promise<MachineId> {
