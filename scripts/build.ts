@@ -5,6 +5,6 @@ import { writeReference } from './write-api-docs.ts';
 
 const before = fingerprint(root);
 const built = await buildInto(root);
-writeReference();
+await writeReference();
 place(builtPath, JSON.stringify(built));
 place(builtFrom(root), before);

@@ -36,6 +36,7 @@ export * from './sandbox.ts';
 export * from './search.ts';
 export { SessionView } from './session-commands.ts';
 export * from './sessions.ts';
+export * from './stage-fields.ts';
 export * from './stages.ts';
 export * from './text.ts';
 export * from './transcript.ts';

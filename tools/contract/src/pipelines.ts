@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkOf } from './checks.ts';
 import { FinishWay } from './pull-requests.ts';
-import { NewPhases, type Phase } from './stages.ts';
+import { NewPhases, type Phase } from './stage-fields.ts';
 
 /** Phases under a name, to choose for a new stage. */
 export const ProjectPipeline = z.strictObject({

@@ -345,6 +345,16 @@ export const SessionSummary = z.object({
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
 
+/** Returns what Claude will come back to by itself, the next one first. Without a process, nothing wakes it. */
+export function comingWakeUps(
+  { wakeUps, launchId }: Pick<SessionSummary, 'wakeUps' | 'launchId'>,
+  now: Date,
+): WakeUp[] {
+  if (launchId === null) return [];
+  const coming = wakeUps.filter(({ at }) => at === null || Date.parse(at) > now.getTime());
+  return coming.toSorted((a, b) => (a.at ?? '9').localeCompare(b.at ?? '9'));
+}
+
 /** Quotes a path or a word as one argument of a POSIX shell, if that is necessary. */
 export const shellQuote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

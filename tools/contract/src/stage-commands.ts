@@ -6,7 +6,8 @@ import { StageId } from './ids.ts';
 import { CompleteBody, Completion, CompletionQuery } from './merge.ts';
 import { Attachment } from './messages.ts';
 import { SuggestFiles } from './project-commands.ts';
-import { CreateStage, Stage, StagePatch, StageView } from './stages.ts';
+import { CreateStage, StagePatch } from './stage-fields.ts';
+import { Stage, StageView } from './stages.ts';
 import { BuildFolders, LeftProcess, Removal, SavedFile, TrashEntry } from './trash.ts';
 
 const onStage = { stageId: StageId };

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { NewStage } from './stages.ts';
+import { z } from 'zod';
+import { NewStage, type StageField, shownFields } from './stage-fields.ts';
 
 const phase = { name: 'Build', prompt: 'Build it.' };
 const problemsOf = (pipeline: unknown) =>
@@ -29,4 +30,18 @@ it('keeps the indentation of the first line of a prompt, and drops blank lines a
   const saved = '    indented();\n\ttab';
   expect(parsed).toMatchObject({ prompt: saved, pipeline: [{ prompt: saved }] });
   expect(problemsOf([{ ...phase, prompt: ' \n\t\n' }])).toEqual(['pipeline.0.prompt is empty']);
+});
+
+it('shows a field with a value where its definition says', () => {
+  const text: Pick<StageField, 'given' | 'stored' | 'afterStart'> = {
+    given: z.string(),
+    stored: z.string(),
+    afterStart: 'form',
+  };
+  const fields = { ticket: { ...text, label: 'Ticket', onCard: true }, note: { ...text, inList: true } } as const;
+  expect(shownFields({ ticket: 'SHOP-7', note: null }, 'onCard', fields)).toEqual([
+    { label: 'Ticket', text: 'SHOP-7' },
+  ]);
+  expect(shownFields({ ticket: 'SHOP-7', note: null }, 'inList', fields)).toEqual([]);
+  expect(shownFields({ note: 'later' }, 'inList', fields)).toEqual([{ label: 'note', text: 'later' }]);
 });

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { Gate, Template, withoutBlankEnds } from './checks.ts';
 import { ProjectId, StageId } from './ids.ts';
-import { MachineId, MachinePin } from './machines.ts';
+import { MachineId } from './machines.ts';
 import { StageMerge } from './merge.ts';
-import { AttachedFile, Attachment } from './messages.ts';
 import { HeldBy } from './pauses.ts';
-import { Finishing, FinishWay, PullRequest, StageIssue } from './pull-requests.ts';
+import { Finishing, PullRequest, StageIssue } from './pull-requests.ts';
 import { StageFork } from './rewind.ts';
-import { awaitsTasks, Effort, isActive, PermissionMode, SessionSummary } from './sessions.ts';
+import { awaitsTasks, isActive, SessionSummary } from './sessions.ts';
+import { storedFields } from './stage-fields.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
 export type Column = z.infer<typeof Column>;
@@ -51,57 +50,6 @@ export const Adopted = z.object({
 });
 export type Adopted = z.infer<typeof Adopted>;
 
-/** 0 is the most urgent. */
-const Priority = z.int().min(0).max(9);
-
-/** A step of a stage's pipeline. */
-export const Phase = z.strictObject({
-  name: z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters'),
-  prompt: z.string().overwrite(withoutBlankEnds).min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
-  permissionMode: PermissionMode.optional(),
-  gate: Gate.default('none'),
-  /**
-   * `review`: Claude reviews the changes beside the conversation, with `prompt` as what to look for; its findings become comments.
-   * With the gate `none`, the pipeline continues if it found nothing. Left out: Claude works on the prompt.
-   */
-  kind: z.enum(['work', 'review']).optional(),
-  /** `fresh`: Claude knows nothing of the phases before it but what the prompt says. */
-  conversation: z.enum(['same', 'fresh']).default('same'),
-});
-export type Phase = z.infer<typeof Phase>;
-
-/** A phase as it is given: its prompt is a template (`{{stage.title}}`, for example). */
-const NewPhase = Phase.extend({ prompt: Template });
-
-/** Whether a phase is a review by Claude. */
-export const isReview = (phase: Pick<Phase, 'kind'> | undefined): boolean => phase?.kind === 'review';
-
-/** The phases of a stage or of a pipeline. */
-export const NewPhases = z
-  .array(NewPhase)
-  .max(20, 'has more than 20 phases')
-  .superRefine((phases, context) => {
-    for (const [index, phase] of phases.entries()) {
-      if (!isReview(phase)) continue;
-      const refuse = (key: string, message: string) =>
-        context.addIssue({ code: 'custom', path: [index, key], message });
-      if (index === 0) refuse('kind', 'cannot be a review, as there is nothing to review yet');
-      if (typeof phase.gate !== 'string') refuse('gate', 'of a review cannot be a check; give it to the phase before');
-    }
-  });
-
-const PipelineName = z.string().trim().min(1, 'is empty').max(100, 'is longer than 100 characters');
-
-/** Phases, or the name of a pipeline of the project, whatever its case. */
-const ChosenPipeline = z.union([PipelineName, NewPhases], {
-  error: ({ input, errors }) => {
-    const [problem] = errors[typeof input === 'string' ? 0 : 1] ?? [];
-    if (problem === undefined || (typeof input !== 'string' && !Array.isArray(input)))
-      return 'is a list of phases, or the name of a pipeline';
-    return `${z.core.toDotPath(problem.path)} ${problem.message}`.trim();
-  },
-});
-
 /** A stage was on a machine that a person declared lost, and has not been started since. */
 export const LostOn = z.object({
   machineId: MachineId,
@@ -118,43 +66,13 @@ export type LostOn = z.infer<typeof LostOn>;
 export const Stage = z.object({
   id: StageId,
   projectId: ProjectId,
-  title: z.string(),
-  prompt: z.string(),
-  /** Claude Code runs the prompt as a command, with its leading `/`. */
-  promptIsCommand: z.boolean().default(false),
-  /** The files that go with the first message. */
-  attachments: z.array(AttachedFile).default([]),
-  dependsOn: z.array(StageId),
-  priority: Priority,
-  permissionMode: PermissionMode,
-  model: z.string().nullable(),
-  /** How much Claude thinks, from the first start on; null: the model's own default. */
-  effort: Effort.nullable().default(null),
-  /** The branch, tag or commit that its branch begins at; null: the current commit of the main checkout. */
-  base: z.string().nullable().default(null),
-  /** The name for its branch; null: `callboard/<stage-id>`. `worktree.branch` is the branch that it has. */
-  branch: z.string().nullable().default(null),
-  /** A free word to filter by. */
-  group: z.string().nullable().default(null),
-  /** Whether Claude's commands run in the sandbox; null: as the project says. A change applies from the next start. */
-  sandbox: z.boolean().nullable().default(null),
-  autoStart: z.boolean(),
-  /** A person keeps it on hold: before its first start in the backlog, whatever its dependencies. */
-  held: z.boolean(),
+  ...storedFields,
   /** Who put it on hold, and when; null if it is not held itself, and if unknown. */
   heldBy: HeldBy.nullable().default(null),
-  /** The machine that it must run on, by name or id; null: as the project says. */
-  machine: z.string().nullable().default(null),
   /** The machine that it was started on; null before, after that machine was declared lost, and with a store in a file. */
   machineId: MachineId.nullable().default(null),
   /** Set if it was interrupted with its machine, until its next start. */
   lost: LostOn.nullable().default(null),
-  /** Empty for a stage with a single prompt. The first phase follows the stage's own prompt. */
-  pipeline: z.array(Phase).default([]),
-  /** What Callboard does by itself after the last gate; null: as the project says. */
-  finish: FinishWay.nullable().default(null),
-  /** Whether it goes on by itself when a usage limit that stopped it resets; null: as the board says. */
-  goesOnAtReset: z.boolean().nullable().default(null),
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
   /** A sign of that file as it was last taken over; null: an older Callboard imported it. */
@@ -188,61 +106,6 @@ export type Stage = z.infer<typeof Stage>;
 /** A stage as the board shows it. */
 export const StageView = Stage.extend({ column: Column, session: SessionSummary.nullable() });
 export type StageView = z.infer<typeof StageView>;
-
-const Title = z.string().trim().min(1, 'is empty').max(300, 'is longer than 300 characters');
-const Prompt = z
-  .string()
-  .overwrite(withoutBlankEnds)
-  .min(1, 'is empty')
-  .max(200_000, 'is longer than 200,000 characters; put the rest into a file of the repository');
-const Model = z.string().trim().min(1).max(200);
-const Revision = z.string().trim().min(1, 'is empty').max(200, 'is longer than 200 characters');
-const Group = z.string().trim().min(1, 'is empty').max(60, 'is longer than 60 characters');
-
-export const NewStage = z.strictObject({
-  projectId: ProjectId,
-  title: Title,
-  prompt: Prompt,
-  /** For a prompt that begins with `/`: runs it as a command of Claude Code. */
-  promptIsCommand: z.boolean().optional(),
-  /** Images, PDF documents and texts for the first message: 20 files with 18 MB in all at most. */
-  attachments: z.array(Attachment).max(20).optional(),
-  dependsOn: z.array(StageId).max(100).optional(),
-  priority: Priority.optional(),
-  permissionMode: PermissionMode.optional(),
-  model: Model.nullable().optional(),
-  effort: Effort.nullable().optional(),
-  /** A branch, tag or commit of the repository. */
-  base: Revision.nullable().optional(),
-  /** The name of a branch that does not exist yet. */
-  branch: Revision.nullable().optional(),
-  group: Group.nullable().optional(),
-  sandbox: z.boolean().nullable().optional(),
-  autoStart: z.boolean().optional(),
-  held: z.boolean().optional(),
-  /** The name or id of a machine. */
-  machine: MachinePin.nullable().optional(),
-  pipeline: ChosenPipeline.optional(),
-  /** Left out with the name of a pipeline: as that says. Null: as the project says. */
-  finish: FinishWay.nullable().optional(),
-  goesOnAtReset: z.boolean().nullable().optional(),
-});
-export type NewStage = z.infer<typeof NewStage>;
-
-export const CreateStage = NewStage.extend({
-  /** Whoever sends one can send the same again if the reply was lost: that creates no second stage, and returns the first as it is now. */
-  creationId: z.uuid().optional(),
-});
-
-export const StagePatch = NewStage.omit({ projectId: true })
-  .partial()
-  .extend({
-    /** Ids of the stage's files that stay. With `files` or `attachments`, these are followed by those, and all others go. */
-    files: z.array(z.uuid()).max(20).optional(),
-    /** The texts that whoever changes them was shown: one that is another by now is not replaced, but refused with `stage_changed`. */
-    seen: z.strictObject({ title: z.string().optional(), prompt: z.string().optional() }).optional(),
-  });
-export type StagePatch = z.infer<typeof StagePatch>;
 
 /** The facts that determine a stage's column. */
 export interface ColumnFacts {

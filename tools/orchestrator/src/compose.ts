@@ -32,11 +32,15 @@ import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { type RequestDeps, requestCommands } from './features/approvals/approvals.ts';
 import type { People } from './features/approvals/people.ts';
 import { type BudgetDeps, budgetCommands } from './features/budgets/budgets.ts';
+import { changesCommands } from './features/changes/changes.ts';
+import { type CheckDeps, checkCommands } from './features/checks/checks.ts';
+import { type CommentDeps, commentCommands } from './features/comments/comments.ts';
 import { type WorkspaceDeps, workspaceCommands } from './features/dev-servers/dev-servers.ts';
 import { type MoveInDeps, moveInCommands } from './features/import/import.ts';
 import { type LimitDeps, limitCommands } from './features/limits/limits.ts';
 import { loginCommands } from './features/logins/login-commands.ts';
 import { type MachineDeps, type Machines, machineCommands } from './features/machines/machines.ts';
+import { type CompletionDeps, completionCommands } from './features/merge/complete-stage.ts';
 import { createDraftFiles } from './features/messages/drafts.ts';
 import { type MessageDeps, messageCommands } from './features/messages/messages.ts';
 import { createMetrics, type MetricsCommandDeps, metricsCommands } from './features/metrics/metrics.ts';
@@ -46,15 +50,23 @@ import { type PauseDeps, pauseCommands } from './features/pauses/pauses.ts';
 import { type ProjectDeps, projectCommands } from './features/projects/projects.ts';
 import { type PullRequestDeps, pullRequestCommands } from './features/pull-requests/pull-requests.ts';
 import { type PushDeps, pushCommands } from './features/push/push.ts';
-import { type ReviewDeps, reviewCommands } from './features/review/review.ts';
+import { receiptCommands } from './features/receipts/receipts.ts';
+import { reviewCommands } from './features/review/review.ts';
 import { type RewindCommandDeps, rewindCommands } from './features/rewind/rewind.ts';
 import { type RuleDeps, ruleCommands } from './features/rules/denial-retries.ts';
 import { createSearchViews, type SearchViews } from './features/search/search.ts';
 import { type SessionDeps, sessionCommands } from './features/sessions/session-controls.ts';
 import { type StageDeps, stageCommands } from './features/stages/stage-commands.ts';
 import { startPruning, type WriteWatch } from './features/storage/storage.ts';
-import { createWorktreeCleaning, createWorktreeSizes } from './features/trash/clean-worktrees.ts';
+import { terminalCommands } from './features/terminal/terminals.ts';
+import {
+  createWorktreeCleaning,
+  createWorktreeSizes,
+  type TrashCommandDeps,
+  trashCommands,
+} from './features/trash/clean-worktrees.ts';
 import { createTrash } from './features/trash/trash.ts';
+import { trustCommands } from './features/trust/trust.ts';
 import { type WebhookDeps, webhookCommands } from './features/webhooks/webhooks.ts';
 import type { Callers } from './gateway/callers.ts';
 import {
@@ -351,7 +363,15 @@ export type HandlerDeps = BoardParts &
   WebhookDeps &
   WorkspaceDeps &
   MoveInDeps &
-  ReviewDeps &
+  Parameters<typeof reviewCommands>[0] &
+  CommentDeps &
+  Parameters<typeof changesCommands>[0] &
+  CheckDeps &
+  CompletionDeps &
+  TrashCommandDeps &
+  Parameters<typeof terminalCommands>[0] &
+  Parameters<typeof trustCommands>[0] &
+  Parameters<typeof receiptCommands>[0] &
   MetricsCommandDeps &
   RewindCommandDeps &
   LimitDeps &
@@ -374,6 +394,14 @@ const commandHandlers = (deps: HandlerDeps): CommandHandlers => ({
   ...webhookCommands(deps),
   ...workspaceCommands(deps),
   ...reviewCommands(deps),
+  ...commentCommands(deps),
+  ...changesCommands(deps),
+  ...checkCommands(deps),
+  ...completionCommands(deps),
+  ...trashCommands(deps),
+  ...terminalCommands(deps),
+  ...trustCommands(deps),
+  ...receiptCommands(deps),
   ...moveInCommands(deps),
   ...rewindCommands(deps),
   ...limitCommands(deps),

@@ -1,3 +1,4 @@
+import { stageFields, stageFieldsWith } from '@callboard/contract';
 import { argument, type Flag, onOff, option } from '../command-line/flags.ts';
 import { apiFlags } from '../terminal/terminal-flags.ts';
 import type { Command } from './command.ts';
@@ -32,13 +33,10 @@ const startStage: Command = {
       'PROJECT',
       'The project of the new stage, by id, name or path; a path of a repository becomes a project. The one around the current folder otherwise.',
     ),
-    option(
-      'permission-mode',
-      'MODE',
-      'The permission mode of the new stage: default, acceptEdits, plan, dontAsk, auto or bypassPermissions.',
-    ),
-    option('model', 'MODEL', 'The model of the new stage, as claude takes it; as the project says otherwise.'),
-    option('pipeline', 'NAME', 'The pipeline of the new stage, by its name in the project or its callboard.yaml.'),
+    ...stageFieldsWith('flag').map((key) => {
+      const { name, placeholder, help } = stageFields[key].flag;
+      return option(name, placeholder, help);
+    }),
     ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/stages.ts')).startStage(invocation),

@@ -24,7 +24,11 @@ export interface ApiWork<O> {
   readonly options: O & { readonly json: boolean };
   readonly platform: Platform;
   readonly hint: Hint;
+  readonly pageOf: PageOf;
 }
+
+/** Returns the address of a stage's page. */
+export type PageOf = (stageId: string) => string;
 
 /** Returns a command line to suggest, with the data directory if that is not the usual one. */
 export type Hint = (text: string) => string;
@@ -40,9 +44,10 @@ export async function withApiClient<S extends z.ZodRawShape>(
 ): Promise<number> {
   const { 'data-dir': folder, json } = parseGiven(z.object(apiOptions(platform)), given);
   const own = parseGiven(z.object(shape), given);
-  const api = await openApiClient(folder, platform);
+  const { api, origin } = await openApiClient(folder, platform);
+  const pageOf: PageOf = (stageId) => `${origin}/stages/${stageId}`;
   const hint: Hint = (text) => `npx callboard ${text}${dataDirSuffix(folder, platform.home)}`;
-  await explained(() => work({ api, options: { ...own, json }, platform, hint }));
+  await explained(() => work({ api, options: { ...own, json }, platform, hint, pageOf }));
   return 0;
 }
 
@@ -60,7 +65,7 @@ const RESEND_MS = 10_000;
  * Connects to the Callboard on a data directory with the login of this terminal.
  * @throws CliError if none runs, or this terminal is not logged in
  */
-async function openApiClient(dataDir: string, platform: Platform): Promise<Transport> {
+async function openApiClient(dataDir: string, platform: Platform): Promise<{ api: Transport; origin: string }> {
   const login = await readLogin(platform, dataDir);
   if (login === null) {
     throw new CliError(
@@ -68,7 +73,7 @@ async function openApiClient(dataDir: string, platform: Platform): Promise<Trans
     );
   }
   const origin = await findAddress(login, platform);
-  return createHttpTransport({ origin, token: login.token, text: TEXTS, resendMs: RESEND_MS });
+  return { api: createHttpTransport({ origin, token: login.token, text: TEXTS, resendMs: RESEND_MS }), origin };
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   shortDuration,
   type ToolInput,
 } from '@callboard/contract';
-import type { Transport } from '@callboard/contract/client';
+import { type Transport, TransportError } from '@callboard/contract/client';
 import { z } from 'zod';
 import type { Invocation } from '../commands/command.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -246,7 +246,7 @@ export const allow = (invocation: Invocation): Promise<number> =>
   withApiClient(
     invocation,
     { request: z.string().optional(), mode: PlanMode.optional() },
-    async ({ api, options: { request: id, mode, json }, platform, hint }) => {
+    async ({ api, options: { request: id, mode, json }, platform, hint, pageOf }) => {
       const chosen = await chooseRequest({ api, platform, hint }, id);
       const { request } = chosen;
       if (needsAnswer(request)) {
@@ -254,8 +254,7 @@ export const allow = (invocation: Invocation): Promise<number> =>
       }
       if (mode !== undefined && request.kind !== 'plan') throw new UsageError('--mode: is for plans only.');
       await confirm(chosen, request.kind === 'plan' ? 'Accept this plan?' : 'Allow?', platform);
-      const reply = await api.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
-      const decision = decisionOf(reply);
+      const decision = await allowRequest({ api, pageOf }, request, mode);
       platform.out(json ? safeJson(decision) : decidedText(decision));
     },
   );
@@ -292,11 +291,25 @@ export const idsOf = ({ stageId, requestId }: PendingRequest) => ({ stageId, req
 /** Whether Claude waits for words or values, not for a yes or no. */
 export const needsAnswer = ({ kind }: PendingRequest): boolean => kind === 'question' || kind === 'elicitation';
 
-/** What allowing a request sends; accepting a plan always names the mode that follows. */
-export const allowing = ({ kind }: PendingRequest, mode: PlanMode = 'default') => ({
-  decision: 'allow' as const,
-  ...(kind === 'plan' && { updatedPermissions: [{ type: 'setMode', mode, destination: 'session' }] }),
-});
+/**
+ * Allows a request; accepting a plan always names the mode that follows.
+ * @throws CliError with the address of the page, for a kind of request whose answer needs an input that only the page asks for;
+ *   TransportError if it is refused otherwise
+ */
+export async function allowRequest(
+  { api, pageOf }: Pick<ApiWork<object>, 'api' | 'pageOf'>,
+  request: PendingRequest,
+  mode: PlanMode = 'default',
+): Promise<Decision> {
+  const updatedPermissions = [{ type: 'setMode', mode, destination: 'session' }];
+  const body = { decision: 'allow' as const, ...(request.kind === 'plan' && { updatedPermissions }) };
+  try {
+    return decisionOf(await api.command('approve_tool', { ...idsOf(request), ...body }));
+  } catch (error) {
+    if (!(error instanceof TransportError) || error.code !== 'bad_request') throw error;
+    throw new CliError(`This request needs an answer from its page: ${pageOf(request.stageId)} (${error.message})`);
+  }
+}
 
 const DONE: Readonly<Record<Decision['outcome'], string>> = {
   allowed: 'Allowed',

@@ -57,6 +57,26 @@ it('says of a stage at a gate that its check failed, and otherwise that its phas
   expect(text).toMatch(/STAGE-3 .* phase finished$/m);
 });
 
+it('says when Claude wakes by itself', () => {
+  const wakeUp = { id: 'w', what: 'Check the build' };
+  const soon = new Date(platform.now().getTime() + 60_000);
+  const session = { state: 'idle', lastTurn: { outcome: 'succeeded', at: AT, message: null } };
+  const stage = (id: string, wakeUps: object[], fields: object = {}) => ({
+    ...sampleStage({ id, title: id }),
+    session: sampleSession({ stageId: id, ...session, ...fields, wakeUps }),
+  });
+  const text = lines(
+    board([
+      stage('STAGE-1', [{ ...wakeUp, at: soon.toISOString() }], { changes: { files: 1, additions: 3, deletions: 1 } }),
+      stage('STAGE-2', [{ ...wakeUp, at: null }]),
+      stage('STAGE-3', [{ ...wakeUp, at: soon.toISOString() }], { launchId: null }),
+    ]),
+  );
+  expect(text).toMatch(/STAGE-1 .* \+3 −1, wakes at \d{4}-\d\d-\d\d \d\d:\d\d$/m);
+  expect(text).toMatch(/STAGE-2 .* wakes repeatedly$/m);
+  expect(text).not.toMatch(/STAGE-3 .*wakes/);
+});
+
 it('lists stages by column, what needs somebody first, each with what it does now', () => {
   const stage = (id: string, fields: Record<string, unknown> = {}, session: Record<string, unknown> | null = null) => ({
     ...sampleStage({ id, title: `Title of ${id}`, ...fields }),

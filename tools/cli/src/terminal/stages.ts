@@ -7,10 +7,13 @@ import {
   checkAtGate,
   checkGateText,
   MergeMethod,
-  PermissionMode as PermissionModes,
   type Project,
+  type StageFieldHaving,
   type StageView,
   shortDuration,
+  shownFields,
+  stageFields,
+  stageFieldsWith,
   titleProposal,
 } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
@@ -24,7 +27,7 @@ import { findProject, findStage, named, projectAt } from './find.ts';
 import { requestLine } from './request-text.ts';
 import { textOrInput } from './terminal-flags.ts';
 import { cut, displayWidth, padded, type Style, safeJson, styleOf, visibleLine } from './text.ts';
-import { boardNotices, unstartedText, waitingText } from './waiting-text.ts';
+import { boardNotices, unstartedText, waitingText, wakeText } from './waiting-text.ts';
 
 const COLUMNS: readonly (readonly [Column, string])[] = [
   ['needs-you', 'Needs you'],
@@ -37,7 +40,7 @@ const COLUMNS: readonly (readonly [Column, string])[] = [
 /** How many done stages are shown unless all are wanted. */
 const DONE_SHOWN = 5;
 const MAX_TITLE_LENGTH = 40;
-const MAX_MACHINE_LENGTH = 16;
+const MAX_FIELD_LENGTH = 16;
 
 const options = {
   project: z.string().optional(),
@@ -104,16 +107,19 @@ export function boardLines(board: BoardView, { all, platform, hint }: ListLocati
   const style = styleOf(platform);
   const idWidth = Math.max(...board.stages.map(({ id }) => id.length));
   const titleWidth = Math.min(MAX_TITLE_LENGTH, Math.max(...board.stages.map(({ title }) => displayWidth(title))));
-  const machineText = (stage: StageView) =>
-    cut(visibleLine(machineOf(stage, board) ?? '', 'prose'), MAX_MACHINE_LENGTH);
-  const machineWidth = Math.max(...board.stages.map((stage) => displayWidth(machineText(stage))));
+  const fieldsText = (stage: StageView) =>
+    [machineOf(stage, board) ?? '', ...shownFields(stage, 'inList').map(({ text }) => text)]
+      .filter((text) => text !== '')
+      .map((text) => cut(visibleLine(text, 'prose'), MAX_FIELD_LENGTH))
+      .join('  ');
+  const fieldsWidth = Math.max(...board.stages.map((stage) => displayWidth(fieldsText(stage))));
   const lineOf = (stage: StageView) => {
-    const now = nowOf(stage, board);
+    const now = nowOf(stage, board, platform.now());
     const since = Date.parse(stage.session?.stateSince ?? stage.createdAt);
     const age = shortDuration(platform.now().getTime() - since).padStart(6);
     const title = padded(cut(visibleLine(stage.title, 'prose'), titleWidth), titleWidth);
-    const machine = machineWidth === 0 ? '' : `${padded(machineText(stage), machineWidth)}  `;
-    const start = `  ${padded(stage.id, idWidth)}  ${title}  ${machine}${style.dim(age)}  `;
+    const fields = fieldsWidth === 0 ? '' : `${padded(fieldsText(stage), fieldsWidth)}  `;
+    const start = `  ${padded(stage.id, idWidth)}  ${title}  ${fields}${style.dim(age)}  `;
     return `${start}${cut(now, platform.columns() - displayWidth(start))}`.trimEnd();
   };
   return COLUMNS.flatMap(([column, title]) => {
@@ -142,7 +148,7 @@ function inColumn(stages: readonly StageView[], column: Column): StageView[] {
 }
 
 /** Returns what a stage does now, or what it needs, in one line. */
-function nowOf(stage: StageView, board: BoardView): string {
+function nowOf(stage: StageView, board: BoardView, at: Date): string {
   const { id, column, session, merged, dependsOn, held } = stage;
   const asked = board.pending.filter(({ stageId }) => stageId === id);
   const [request] = asked;
@@ -154,7 +160,10 @@ function nowOf(stage: StageView, board: BoardView): string {
   if (session.alarm !== null) return 'security alarm: look at the board';
   const waits = waitingText(session);
   if (waits !== null) return waits;
-  if (column === 'review') return session.changes === null ? '' : changesOf(session.changes);
+  if (column === 'review')
+    return [session.changes === null ? '' : changesOf(session.changes), wakeText(session, at)]
+      .filter(Boolean)
+      .join(', ');
   if (session.now !== null) return actionOf(session.now);
   if (session.stalledSince !== null) return 'no sign of life';
   const check = checkAtGate(stage);
@@ -186,18 +195,20 @@ function actionOf(now: NonNullable<NonNullable<StageView['session']>['now']>): s
   }
 }
 
-const PermissionMode = z.enum(PermissionModes.options, {
-  error: `must be one of ${PermissionModes.options.join(', ')}`,
-});
+/** The fields of a new stage that have an option. */
+const OPTION_KEYS = stageFieldsWith('flag');
+
+function optionOf({ flag, choices }: StageFieldHaving<'flag'>): [string, z.ZodType] {
+  if (choices === undefined) return [flag.name, z.string().optional()];
+  return [flag.name, z.enum(choices, { error: `must be one of ${choices.join(', ')}` }).optional()];
+}
 
 const startStageOptions = {
+  ...Object.fromEntries(OPTION_KEYS.map((key) => optionOf(stageFields[key]))),
   stage: z.string().optional(),
   prompt: z.string().optional(),
   title: z.string().optional(),
   project: z.string().optional(),
-  'permission-mode': PermissionMode.optional(),
-  model: z.string().optional(),
-  pipeline: z.string().optional(),
 };
 type Options = z.infer<z.ZodObject<typeof startStageOptions>>;
 
@@ -216,12 +227,18 @@ async function stageToStart(
   given: Options,
   { platform, hint }: Pick<ApiWork<Options>, 'platform' | 'hint'>,
 ) {
-  const { stage: text, prompt: message, title, project: wanted, 'permission-mode': mode, model, pipeline } = given;
+  const { stage: text, prompt: message, title, project: wanted, ...ofFields } = given;
+  const values: Readonly<Record<string, unknown>> = ofFields;
+  const fields = OPTION_KEYS.flatMap((key) => {
+    const value = values[stageFields[key].flag.name];
+    return value === undefined ? [] : [[key, value] as const];
+  });
   if (text !== undefined) {
-    if ([message, title, wanted, mode, model, pipeline].some((option) => option !== undefined))
-      throw new UsageError(
-        'a stage that exists has its prompt, title, project, mode, model and pipeline. Leave these options out, or the stage.',
-      );
+    if (fields.length > 0 || [message, title, wanted].some((option) => option !== undefined)) {
+      const labels = OPTION_KEYS.map((key) => stageFields[key].label.toLowerCase());
+      const own = new Intl.ListFormat('en-GB').format(['prompt', 'title', 'project', ...labels]);
+      throw new UsageError(`a stage that exists has its ${own}. Leave these options out, or the stage.`);
+    }
     const found = findStage(await api.command('get_board', {}), text, hint);
     return { ...found, isNew: false };
   }
@@ -236,9 +253,7 @@ async function stageToStart(
     title: title ?? (titleProposal(prompt) || 'Untitled'),
     prompt,
     creationId: randomUUID(),
-    ...(mode !== undefined && { permissionMode: mode }),
-    ...(model !== undefined && { model }),
-    ...(pipeline !== undefined && { pipeline }),
+    ...Object.fromEntries(fields),
   });
   return { ...stage, isNew: true };
 }

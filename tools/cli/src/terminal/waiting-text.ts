@@ -1,5 +1,6 @@
 import {
   type BoardView,
+  comingWakeUps,
   isActive,
   isPaused,
   type LimitWait,
@@ -26,6 +27,13 @@ export function waitingText(session: SessionSummary): string | null {
 function limitText({ goesOnAt, resetsAt }: LimitWait): string {
   if (goesOnAt !== null) return `usage limit, goes on at ${timeOf(goesOnAt)}`;
   return resetsAt === null ? 'usage limit' : `usage limit until ${timeOf(resetsAt)}`;
+}
+
+/** Says when Claude wakes by itself: "wakes at 14:05"; '' if it has planned nothing. */
+export function wakeText(session: SessionSummary, now: Date): string {
+  const [next] = comingWakeUps(session, now);
+  if (next === undefined) return '';
+  return next.at === null ? 'wakes repeatedly' : `wakes at ${timeOf(next.at)}`;
 }
 
 /** Says what a stage that was not started waits for: "on hold", "starts automatically (Waits for memory)"; '' for a person. */

@@ -19,6 +19,7 @@ function setUp(answer: () => unknown = () => ({ decision: sampleDecision() })) {
   } as Pick<Transport, 'command'> as Transport;
   const keys = createWatchKeys({
     api,
+    pageOf: (stageId) => `http://board/stages/${stageId}`,
     stageId: StageId.parse('STAGE-1'),
     write: () => undefined,
     written: () => lines.length,
@@ -102,6 +103,18 @@ it('draws a request again by itself if its own output came just after it', async
   keys.output(() => lines.push('> $ make'));
   await wait(1_000);
   expect(drawn(lines, 'r1')).toBe(2);
+});
+
+it('names the page of a request whose answer needs an input that only the page asks for', async () => {
+  const text = 'Send updatedInput with one of the branches as "branch".';
+  const { keys, lines, type, wait } = setUp(() => {
+    throw new TransportError(400, 'bad_request', text);
+  });
+  keys.opened(command('r1'));
+  await wait(500);
+  type('a');
+  await wait(0);
+  expect(lines).toContain(`  This request needs an answer from its page: http://board/stages/STAGE-1 (${text})`);
 });
 
 it('says who was faster, and keeps to what the server says', async () => {

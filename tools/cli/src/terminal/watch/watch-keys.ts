@@ -1,11 +1,13 @@
 import { fieldsOf, type PendingRequest, questionsOf, type StageId } from '@callboard/contract';
 import { type Transport, TransportError } from '@callboard/contract/client';
-import { UsageError } from '../../errors.ts';
-import { allowing, answerOf, fieldValueOf, idsOf, needsAnswer, sendAnswer } from '../approvals.ts';
+import { CliError, UsageError } from '../../errors.ts';
+import type { PageOf } from '../api-client.ts';
+import { allowRequest, answerOf, fieldValueOf, idsOf, needsAnswer, sendAnswer } from '../approvals.ts';
 import { cut, displayWidth, visibleLine } from '../text.ts';
 
 export interface WatchKeysDeps {
   readonly api: Transport;
+  readonly pageOf: PageOf;
   readonly stageId: StageId;
   /** Prints lines at the end of the screen, below streamed text. */
   readonly print: (lines: readonly string[]) => void;
@@ -47,7 +49,7 @@ export function createWatchKeys(deps: WatchKeysDeps): WatchKeys {
 
   function run(request: PendingRequest | null, work: (own: KeyDeps) => Promise<boolean>): void {
     shown.pause();
-    work({ api: deps.api, ask: lines.ask, say: (line) => deps.print([`  ${line}`]) })
+    work({ api: deps.api, pageOf: deps.pageOf, ask: lines.ask, say: (line) => deps.print([`  ${line}`]) })
       .then((isDone) => {
         // The server has accepted the answer; its event may come a moment later.
         if (isDone && request !== null) open.delete(request.requestId);
@@ -240,6 +242,7 @@ export function createArming(now: () => number): Arming {
 
 export interface KeyDeps {
   readonly api: Transport;
+  readonly pageOf: PageOf;
   /** Has the person type a line; null if they go back. */
   readonly ask: (prompt: string) => Promise<string | null>;
   readonly say: (line: string) => void;
@@ -267,10 +270,10 @@ async function decideByKey(key: string, request: PendingRequest, deps: KeyDeps):
     if (key === 'd') return await denyByKeys(request, deps);
     deps.say('Sending...');
     const mode = key === 'e' ? 'acceptEdits' : 'default';
-    await deps.api.command('approve_tool', { ...idsOf(request), ...allowing(request, mode) });
+    await allowRequest(deps, request, mode);
     return true;
   } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
+    if (!(error instanceof TransportError || error instanceof CliError)) throw error;
     deps.say(visibleLine(error.message, 'prose'));
     return false;
   }

@@ -47,7 +47,7 @@ export const watch = (invocation: Invocation): Promise<number> =>
   });
 
 async function show(items: AsyncIterable<WatchItem>, at: ApiWork<Options> & { stage: StageView }): Promise<void> {
-  const { platform, api, stage, hint } = at;
+  const { platform, api, stage, hint, pageOf } = at;
   const { columns, isTerminal } = platform;
   let written = 0;
   const write = (text: string) => {
@@ -61,6 +61,7 @@ async function show(items: AsyncIterable<WatchItem>, at: ApiWork<Options> & { st
   let stopKeys: (() => void) | null = null;
   const keys = createWatchKeys({
     api,
+    pageOf,
     stageId: stage.id,
     print: screen.lines,
     write,

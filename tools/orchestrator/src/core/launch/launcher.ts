@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { LaunchId, PermissionRule, Project, SandboxSupport, StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
-import type { LaunchTrust, Trust } from '../../features/trust/trust.ts';
 import { AppError, OperationalError, ProtocolError, Rejection } from '../../lib/errors.ts';
 import { createProcessMarks } from '../../platform/child-processes.ts';
 import { endMarked, LAUNCH_MARKER } from '../../platform/process-table.ts';
@@ -20,7 +19,15 @@ import { budgetBefore, budgetRefusal, isStagePaused, pauseTurn, releaseStage } f
 import type { SetUp } from '../shell/worktree-setup.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BeginDeps, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
-import { chooseSandbox, leftOutNotice, newRulesNotice, prepareWorktree, refusalOfSandbox } from './prepare-launch.ts';
+import {
+  chooseSandbox,
+  type LaunchTrust,
+  type LaunchTrustSource,
+  leftOutNotice,
+  newRulesNotice,
+  prepareWorktree,
+  refusalOfSandbox,
+} from './prepare-launch.ts';
 import type { RunningLaunch, StopGraces } from './running-launch.ts';
 
 /** The end reason of a launch that was begun and never spawned. Stored: `re-attach-launches.ts` counts launches by it. */
@@ -223,7 +230,7 @@ export interface SpawnDeps {
   /** Its signal aborts when Callboard stops. */
   storing: RetryDeps;
   worktrees: Worktrees;
-  trust: Pick<Trust, 'forLaunch'>;
+  trust: LaunchTrustSource;
   dataDir: string;
   claude: LaunchPrograms;
   sandbox: LaunchSandboxes;

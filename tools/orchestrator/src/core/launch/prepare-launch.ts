@@ -6,10 +6,10 @@ import type {
   SandboxSupport,
   Stage,
   StageId,
+  TrustItem,
   Worktree,
   WorktreeOrigin,
 } from '@callboard/contract';
-import type { LaunchTrust, Trust } from '../../features/trust/trust.ts';
 import { compareVersions } from '../../lib/text.ts';
 import { pathExists } from '../../platform/files.ts';
 import type { LaunchRecord } from '../../store/records.ts';
@@ -128,6 +128,35 @@ export async function cleanUpSandbox(
   await worktrees.clearSandbox(project, stage.worktree, isLast);
 }
 
+/** What a launch is given because of settings files, and what is withheld. */
+export interface LaunchTrust {
+  /** Set if the repository's own settings are left out; null if they are read as usual. */
+  leftOut: LeftOut | null;
+  /** Agreed rules that Claude Code does not take from the files itself. */
+  allow: string[];
+  directories: string[];
+  /** Rules in files that are read, but that nobody has agreed to: Claude Code asks instead. */
+  ask: string[];
+  /** Deny rules of files that are left out. */
+  deny: string[];
+  /** Preferences of files that are left out. */
+  preferences: Record<string, unknown>;
+  /** Rules and folders allowed in a terminal that nobody has agreed to here. */
+  newPersonal: (Omit<TrustItem, 'isNew'> & { commands: readonly string[] })[];
+  /** Whether agreed hooks of the repository run. */
+  hasHooks: boolean;
+  /** Commands that the files that are read let run outside the sandbox. */
+  excluded: string[];
+  /** The items in settings files at the launch, as `<file> <kind>:<value>`, and the allow rules among them. */
+  atLaunch: { items: string[]; rules: string[] };
+}
+
+/** Says what people have agreed to. */
+export interface LaunchTrustSource {
+  /** Returns what a launch in this worktree may be given. */
+  forLaunch(project: Project, worktree: Worktree): Promise<LaunchTrust>;
+}
+
 /** Where a launch works, and what it may use from settings files. */
 export interface LaunchLocation {
   stage: Stage;
@@ -139,7 +168,7 @@ export interface LaunchLocation {
 export interface PrepareDeps {
   store: Store;
   worktrees: Worktrees;
-  trust: Pick<Trust, 'forLaunch'>;
+  trust: LaunchTrustSource;
   /** Where a new worktree begins, as the project wants it. */
   baseOf: SetUp['baseOf'];
 }

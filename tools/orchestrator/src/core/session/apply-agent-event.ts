@@ -20,6 +20,15 @@ import {
 import { takeTaskEnd, takeTaskReport, takeTaskStart, takeTasks, takeWakeUpPlan, wokeUp } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import {
+  callDeferred,
+  callDenied,
+  deferredAgain,
+  deniedInTurn,
+  dropDeferred,
+  forgetCall,
+  retainCall,
+} from './denials.ts';
+import {
   acceptUnattributed,
   asked,
   checkCommandOutput,
@@ -47,17 +56,7 @@ import {
   MINIMAL_MODE,
   type SessionChange,
 } from './session-change.ts';
-import {
-  callDeferred,
-  callDenied,
-  deferredAgain,
-  deniedInTurn,
-  dropDeferred,
-  forgetCall,
-  recordRuleUse,
-  retainCall,
-  sandboxResult,
-} from './session-permissions.ts';
+import { recordRuleUse, sandboxResult } from './session-permissions.ts';
 import { costOfTurn, countedTokens, limitWaitAfter, spend, takeLimits, tokensOfTurn } from './spending-limits.ts';
 import { callBegan, callEnded, hookChangedInput } from './tool-calls.ts';
 

@@ -10,10 +10,10 @@ import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { type MessageRow, type SessionRecord, summaryOf } from '../../store/records.ts';
 import { type Tables, type Tx, unknownStage } from '../../store/store.ts';
+import { closeDenial } from './denials.ts';
 import { deliver, deliverNext, insertContinue, makeUrgent, queuedMessage } from './message-delivery.ts';
 import { followPipeline, isPhaseDue, stopCheck } from './pipeline.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
-import { closeDenial } from './session-permissions.ts';
 import { budgetBefore, endWaits, isStagePaused, plannedWait, resumesAutomatically } from './spending-limits.ts';
 import { nowOf } from './tool-calls.ts';
 

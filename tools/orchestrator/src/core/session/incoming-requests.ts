@@ -7,6 +7,7 @@ import type { Tx } from '../../store/store.ts';
 import { type AgentEvent, withLeaving } from '../agent-event.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { agentsWork } from './change-session.ts';
+import { deferredAgain } from './denials.ts';
 import { alarmOf, closeRequest, openRequest, raiseAlarm, setDelivery } from './requests.ts';
 import {
   addEntry,
@@ -17,7 +18,6 @@ import {
   newestEntries,
   type SessionChange,
 } from './session-change.ts';
-import { deferredAgain } from './session-permissions.ts';
 import { changeOfAsked, hookDecided } from './tool-calls.ts';
 
 /** The longest message that is kept in full, in characters: more than one session needs to say to another. */

@@ -9,10 +9,11 @@ import {
   Phase,
   type ProjectId,
   type SettingsProblem,
-  type Stage,
+  Stage,
   type StageDefaults,
   StageId,
   type StagePatch,
+  stageFieldsAfterStart,
   visibleText,
 } from '@callboard/contract';
 import { Rejection } from '../../lib/errors.ts';
@@ -81,10 +82,7 @@ const isBound = ({ origin, adopted, fork }: Stage): boolean => origin !== null |
 const CALLBOARD = 'Callboard';
 
 /** What the first start uses and nothing changes afterwards. */
-const FIXED_ONCE_STARTED = [
-  ...(['prompt', 'promptIsCommand', 'attachments', 'files'] as const),
-  ...(['permissionMode', 'effort', 'base', 'branch'] as const),
-];
+const FIXED_ONCE_STARTED = [...stageFieldsAfterStart('nothing'), 'files'] as const;
 
 export function createStages(deps: StagesDeps): Stages {
   const { store, worktrees, pipelinesFor, requireMachine = refusePin } = deps;
@@ -170,8 +168,10 @@ function createIn({
       await requireProject(tx, wanted.projectId);
       await requireDependencies(tx, wanted.dependsOn ?? []);
       const id = await unusedId(tx);
-      const made = { ...newStage(wanted, id, tx.now, chosen), ...chosenOf(wanted, defaults) };
-      const files = planAttachments(tx, made, { save: [], more: wanted.attachments ?? [] });
+      const { attachments, pipeline: _, ...own } = wanted;
+      const dependsOn = [...new Set(wanted.dependsOn)];
+      const made = newStage({ ...own, ...chosen, ...chosenOf(wanted, defaults), dependsOn, id }, tx.now);
+      const files = planAttachments(tx, made, { save: [], more: attachments ?? [] });
       const given = { ...made, ...(await fields?.(tx)), attachments: files.files };
       const stage = here !== null && isBound(given) ? { ...given, machineId: here } : given;
       await tx.stages.insert(stage, creationId);
@@ -409,46 +409,8 @@ const chosenOf = (wanted: NewStage, { mode, model, effort }: StageDefaults) => (
 });
 
 /** Returns a stage that has not been started, with defaults for omitted fields. */
-const newStage = (wanted: NewStage, id: StageId, now: string, chosen: ChosenPipeline): Stage => ({
-  id,
-  projectId: wanted.projectId,
-  title: wanted.title,
-  prompt: wanted.prompt,
-  promptIsCommand: wanted.promptIsCommand ?? false,
-  attachments: [],
-  dependsOn: [...new Set(wanted.dependsOn)],
-  priority: wanted.priority ?? 2,
-  permissionMode: wanted.permissionMode ?? 'default',
-  model: wanted.model ?? null,
-  effort: wanted.effort ?? null,
-  base: wanted.base ?? null,
-  branch: wanted.branch ?? null,
-  group: wanted.group ?? null,
-  sandbox: wanted.sandbox ?? null,
-  autoStart: wanted.autoStart ?? false,
-  held: wanted.held ?? false,
-  heldBy: null,
-  pipeline: chosen.pipeline ?? [],
-  finish: chosen.finish ?? null,
-  goesOnAtReset: wanted.goesOnAtReset ?? null,
-  machine: wanted.machine ?? null,
-  machineId: null,
-  lost: null,
-  source: null,
-  sourceSign: null,
-  issue: null,
-  adopted: null,
-  origin: null,
-  completedAt: null,
-  merged: null,
-  pullRequest: null,
-  finishing: null,
-  worktree: null,
-  setup: null,
-  fork: null,
-  createdAt: now,
-  updatedAt: now,
-});
+export const newStage = (fields: Partial<Stage> & Pick<Stage, 'id' | 'projectId'>, now: string): Stage =>
+  Stage.parse({ completedAt: null, worktree: null, createdAt: now, updatedAt: now, ...fields });
 
 /** What a pin to a machine means where there is one. @throws Rejection `unknown_machine` */
 export const refusePin = (): Promise<never> =>

@@ -65,7 +65,7 @@ export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: 
   const { verdict, response } = answerTo(request);
   const body = { kind: 'answer', response: { subtype: 'success', response } } as const;
   const row = { id: tx.newId(), stageId, launchId, wireId: requestId, body, actor };
-  await tx.outbox.insert({ ...row, createdAt: tx.now });
+  await tx.outbox.insert({ ...row, createdAt: tx.now }); // right after the commit the store gives it to the launch's writer, which writes it
   const change = await openChange(tx, stageId);
   const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, device, delivery: 'accepted' });
   const input = verdict.updatedInput ?? request.input;
@@ -73,7 +73,7 @@ export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: 
     commandLeft(change, tx.now, decision.asked);
   await alsoStore?.(tx, request);
   await saveChange(tx, change);
-  tx.afterCommit(() => outboxSignal.ring(stageId));
+  tx.afterCommit(() => outboxSignal.ring(stageId)); // a writer that could not take it, after a failure, queries the store
   return decision;
 }
 

@@ -11,6 +11,7 @@ import {
   type StageId,
   type Worktree,
 } from '@callboard/contract';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { LowPriorityWork } from '../../core/executor/low-priority-work.ts';
 import { changeSession } from '../../core/session/change-session.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
@@ -149,3 +150,13 @@ async function turnBegan({ read }: Store, stageId: StageId): Promise<TurnMark | 
   const isRunning = session !== null && (session.turnRunning || isMidTurn(session.state));
   return read.turnMarks.newestOf(stageId, isRunning ? undefined : session?.lastTurn?.at);
 }
+
+type ChangesCommands = 'get_diff' | 'get_diff_content' | 'suggest_files' | 'suggest_project_files' | 'get_branches';
+
+export const changesCommands = ({ files }: { files: WorktreeFiles }): Pick<CommandHandlers, ChangesCommands> => ({
+  get_diff: async ({ stageId, ...query }) => ({ diff: await files.diff(stageId, query) }),
+  get_diff_content: ({ stageId, ...query }) => files.content(stageId, query),
+  suggest_files: async ({ stageId, query = '' }) => ({ files: await files.suggest(stageId, query) }),
+  suggest_project_files: async ({ projectId, query = '' }) => ({ files: await files.suggestIn(projectId, query) }),
+  get_branches: ({ projectId }) => files.branches(projectId),
+});

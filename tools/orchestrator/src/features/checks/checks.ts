@@ -11,7 +11,9 @@ import {
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { createReconciler } from '@callboard/runtime/reconciler';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import { requireNoAwaitedTasks } from '../../core/session/background-tasks.ts';
+import type { BoardViews } from '../../core/session/board-views.ts';
 import { changeSession, noSession, settlePhase } from '../../core/session/change-session.ts';
 import {
   currentCheck,
@@ -458,4 +460,32 @@ export function plainTail(output: string): string {
   if (text.length <= MAX_OUTPUT_LENGTH) return text;
   const tail = text.slice(-MAX_OUTPUT_LENGTH);
   return `[...]\n${tail.slice(tail.indexOf('\n') + 1)}`;
+}
+
+export interface CheckDeps {
+  views: BoardViews;
+  checks: Checks;
+}
+
+type HandledCommands = 'get_checks' | 'get_phases' | 'run_check' | 'stop_check' | 'send_check';
+
+export function checkCommands({ views, checks }: CheckDeps): Pick<CommandHandlers, HandledCommands> {
+  const card = async (stageId: StageId) => ({ stage: await views.stage(stageId) });
+  return {
+    get_checks: async ({ stageId }) => ({ checks: await checks.list(stageId) }),
+    get_phases: async ({ stageId }) => ({ phases: await checks.phases(stageId) }),
+    run_check: async ({ stageId }, { actor }) => {
+      await checks.runAgain(stageId, actor.name);
+      return card(stageId);
+    },
+    stop_check: async ({ stageId }, { actor }) => {
+      if (!(await checks.stopOf(stageId, actor.name)))
+        throw new Rejection('no_check', `No check of ${stageId} is running, so there is nothing to stop.`);
+      return card(stageId);
+    },
+    send_check: async ({ stageId }, { actor }) => {
+      await checks.sendAgain(stageId, actor.name);
+      return card(stageId);
+    },
+  };
 }

@@ -12,6 +12,7 @@ import {
   type ViewedFiles,
   type Worktree,
 } from '@callboard/contract';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import { sendComments } from '../../core/session/message-delivery.ts';
 import type { Contents, LineHunk, LineRange } from '../../core/worktrees/file-changes.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
@@ -403,3 +404,33 @@ export function createViewed({ store }: { store: Store }): Viewed {
       }),
   };
 }
+
+export interface CommentDeps {
+  comments: Comments;
+  viewed: Viewed;
+}
+
+type CommentCommands =
+  | 'get_comments'
+  | 'add_comment'
+  | 'edit_comment'
+  | 'remove_comment'
+  | 'send_comments'
+  | 'get_viewed'
+  | 'set_viewed';
+
+export const commentCommands = ({ comments, viewed }: CommentDeps): Pick<CommandHandlers, CommentCommands> => ({
+  get_comments: async ({ stageId }, { actor }) => ({ comments: await comments.list(stageId, actor.name) }),
+  add_comment: async ({ stageId, ...comment }, { actor }) => ({
+    comment: await comments.add(stageId, comment, actor.name),
+  }),
+  edit_comment: async ({ stageId, commentId, text }, { actor }) => ({
+    comment: await comments.edit(stageId, commentId, text, actor.name),
+  }),
+  remove_comment: async ({ stageId, commentId }, { actor }) => ({
+    comment: await comments.remove(stageId, commentId, actor.name),
+  }),
+  send_comments: ({ stageId, ids }, { actor }) => comments.send(stageId, ids, actor.name),
+  get_viewed: async ({ stageId }, { actor }) => ({ viewed: await viewed.list(stageId, actor.name) }),
+  set_viewed: async ({ stageId, ...file }, { actor }) => ({ viewed: await viewed.set(stageId, file, actor.name) }),
+});

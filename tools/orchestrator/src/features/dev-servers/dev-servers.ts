@@ -9,8 +9,6 @@ import { ownProperty } from '../../lib/text.ts';
 import { pathExists } from '../../platform/files.ts';
 import { detach, run } from '../../platform/processes.ts';
 import { requireProject, requireStage, type Store } from '../../store/store.ts';
-import type { Terminals } from '../terminal/terminals.ts';
-import type { WorktreeCleaning } from '../trash/clean-worktrees.ts';
 
 export interface DevServersDeps {
   store: Store;
@@ -119,19 +117,12 @@ export interface WorkspaceDeps {
   setUp: SetUp;
   cleanUp: CleanUp;
   devServers: DevServers;
-  cleaning: WorktreeCleaning;
   editors: Editors;
-  terminals: Terminals;
 }
 
 type WorkspaceCommands =
   | 'get_editors'
   | 'open_in_editor'
-  | 'continue_in_terminal'
-  | 'take_back'
-  | 'get_worktrees'
-  | 'get_worktree_clean_up'
-  | 'clean_worktree'
   | 'get_stage_commands'
   | 'run_stage_command'
   | 'get_servers'
@@ -141,16 +132,10 @@ type WorkspaceCommands =
   | 'stop_command';
 
 export function workspaceCommands(deps: WorkspaceDeps): Pick<CommandHandlers, WorkspaceCommands> {
-  const { worktreeCommands, setUp, cleanUp, devServers, cleaning, editors, terminals } = deps;
+  const { worktreeCommands, setUp, cleanUp, devServers, editors } = deps;
   return {
     get_editors: async () => ({ editors: await editors.list() }),
     open_in_editor: async ({ stageId }) => ({ command: await editors.open(stageId) }),
-    continue_in_terminal: ({ stageId, endTurn }, { actor }) => terminals.leave(stageId, { actor: actor.name, endTurn }),
-    take_back: async ({ stageId }) => ({ status: await terminals.withdraw(stageId) }),
-    get_worktrees: ({ projectId }) => cleaning.list(projectId),
-    get_worktree_clean_up: async ({ projectId, name }) => ({ cleanUp: await cleaning.preview(projectId, name) }),
-    clean_worktree: ({ buildFolders = 'keep', ...which }, { actor }) =>
-      cleaning.clean({ ...which, buildFolders, by: actor.name }),
     run_stage_command: async ({ stageId, kind }, { actor }) => ({
       command: await (kind === 'setup' ? setUp : cleanUp).runAgain(stageId, actor.name),
     }),

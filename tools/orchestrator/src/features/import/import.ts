@@ -28,7 +28,6 @@ import { parseJson } from '../../lib/text.ts';
 import { argumentsOf, COMMAND_MARKER, environmentOf, LAUNCH_MARKER, listPids } from '../../platform/process-table.ts';
 import { summaryOf } from '../../store/records.ts';
 import { requireProject, type Store, type Tx } from '../../store/store.ts';
-import type { HostIssues } from '../pull-requests/pull-requests.ts';
 import {
   type ConversationHistory,
   type ConversationRecord,
@@ -39,23 +38,16 @@ import {
 export interface MoveInDeps {
   views: BoardViews;
   conversations: Conversations;
-  issues: HostIssues;
 }
 
-type MoveInCommands = 'get_conversations' | 'adopt_conversation' | 'get_issues' | 'import_issues';
+type MoveInCommands = 'get_conversations' | 'adopt_conversation';
 
-export function moveInCommands({ views, conversations, issues }: MoveInDeps): Pick<CommandHandlers, MoveInCommands> {
+export function moveInCommands({ views, conversations }: MoveInDeps): Pick<CommandHandlers, MoveInCommands> {
   return {
     get_conversations: ({ projectId }) => conversations.list(projectId),
     adopt_conversation: async ({ projectId, ...order }) => ({
       stage: await views.stage((await conversations.adopt(projectId, order)).id),
     }),
-    get_issues: ({ projectId, ...query }) => issues.list(projectId, query),
-    import_issues: async ({ projectId, numbers }) => {
-      const { ids, ...done } = await issues.take(projectId, numbers);
-      const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
-      return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
-    },
   };
 }
 

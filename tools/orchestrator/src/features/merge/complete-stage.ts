@@ -9,7 +9,9 @@ import {
 } from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { pause } from '@callboard/runtime/waits';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import { requireNoAwaitedTasks } from '../../core/session/background-tasks.ts';
+import type { BoardViews } from '../../core/session/board-views.ts';
 import { requireCompletable } from '../../core/session/stages.ts';
 import type { Merged, Worktrees } from '../../core/worktrees/worktrees.ts';
 import { createKeyedMutex } from '../../lib/async.ts';
@@ -319,3 +321,26 @@ async function bringIn({ worktrees, intents }: StageCompletionDeps, order: Order
 }
 
 const methodOf = (merge: true | MergeMethod): MergeMethod => (merge === true ? 'merge' : merge);
+
+export interface CompletionDeps {
+  views: BoardViews;
+  completion: StageCompletion;
+}
+
+type CompletionCommands = 'get_completion' | 'take_out_placeholders' | 'complete_stage' | 'undo_completion';
+
+export const completionCommands = ({
+  views,
+  completion,
+}: CompletionDeps): Pick<CommandHandlers, CompletionCommands> => ({
+  get_completion: async ({ stageId, method }) => ({ completion: await completion.preview(stageId, method) }),
+  take_out_placeholders: async ({ stageId }) => ({ files: await completion.takeOutPlaceholders(stageId) }),
+  complete_stage: async (input, { actor }) => {
+    await completion.complete(input, actor.name);
+    return { stage: await views.stage(input.stageId) };
+  },
+  undo_completion: async ({ stageId }, { actor }) => {
+    await completion.undo(stageId, actor.name);
+    return { stage: await views.stage(stageId) };
+  },
+});

@@ -16,17 +16,12 @@ import {
 } from '@callboard/contract';
 import { systemCode } from '@callboard/runtime/errors';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
-import type { BoardViews } from '../../core/session/board-views.ts';
 import { forgetPausesOf } from '../../core/session/spending-limits.ts';
 import { refusePin } from '../../core/session/stages.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome, pathExists } from '../../platform/files.ts';
 import { requireProject, requireStage, type Store, type Tx } from '../../store/store.ts';
-import type { WorktreeFiles } from '../changes/changes.ts';
-import type { StageImports } from '../stages/import-stages.ts';
-import type { StageExports } from '../stages/stage-file.ts';
-import type { Trust } from '../trust/trust.ts';
 import type { ProjectGitSettings } from './git-settings.ts';
 
 /** The repositories on the board. */
@@ -246,13 +241,9 @@ function refusal(error: unknown, path: string): unknown {
 
 export interface ProjectDeps {
   store: Store;
-  views: BoardViews;
   projects: Projects;
   gitSettings: ProjectGitSettings;
-  trust: Trust;
-  imports: StageImports;
-  exports: StageExports;
-  files: WorktreeFiles;
+  trust: { refresh(projectId: ProjectId): Promise<Project>; refreshAll(): Promise<void> };
 }
 
 type ProjectCommands =
@@ -261,17 +252,10 @@ type ProjectCommands =
   | 'agree_git_settings'
   | 'remove_project'
   | 'list_folders'
-  | 'get_projects'
-  | 'get_trust'
-  | 'trust_project'
-  | 'agree_rules'
-  | 'import_stages'
-  | 'export_stages'
-  | 'suggest_project_files'
-  | 'get_branches';
+  | 'get_projects';
 
 export function projectCommands(deps: ProjectDeps): Pick<CommandHandlers, ProjectCommands> {
-  const { store, views, projects, gitSettings, trust, imports, exports, files } = deps;
+  const { store, projects, gitSettings, trust } = deps;
   return {
     create_project: async (input) => {
       const { project, created } = await projects.register(input);
@@ -285,23 +269,6 @@ export function projectCommands(deps: ProjectDeps): Pick<CommandHandlers, Projec
       await trust.refreshAll();
       return { projects: await store.read.projects.list() };
     },
-    get_trust: async ({ projectId, stageId }) => ({
-      trust:
-        stageId === undefined ? (await trust.refresh(projectId)).trust : await trust.inspectStage(projectId, stageId),
-    }),
-    trust_project: async ({ projectId, hash }, { actor }) => ({
-      project: await trust.agree(projectId, hash, actor.name),
-    }),
-    agree_rules: async ({ projectId, rules }) => ({ project: await trust.agreeToRules(projectId, rules) }),
-    import_stages: async ({ projectId, path, watch = false }) => {
-      const { ids, ...done } = await imports.run(projectId, path);
-      if (watch) await projects.watchFolder(projectId, path);
-      const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
-      return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
-    },
-    export_stages: ({ projectId, path }) => exports.run(projectId, path),
-    suggest_project_files: async ({ projectId, query = '' }) => ({ files: await files.suggestIn(projectId, query) }),
-    get_branches: ({ projectId }) => files.branches(projectId),
   };
 }
 

@@ -34,7 +34,6 @@ import { fenced } from '../../lib/text.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { isStorageFailure } from '../../store/storage-error.ts';
 import { requireProject, type Store } from '../../store/store.ts';
-import type { Receipts } from '../receipts/receipts.ts';
 import { type CheckLog, type CodeHost, draftCommitMessage, type HostIssue, problemOf, Refusal } from './code-host.ts';
 import {
   type FoundHost,
@@ -222,11 +221,12 @@ function bounded(parts: readonly string[]): string[] {
 export interface PullRequestDeps {
   views: BoardViews;
   pullRequests: PullRequests;
-  receipts: Receipts;
+  issues: HostIssues;
 }
 
 type PullRequestCommands =
-  | 'get_receipt'
+  | 'get_issues'
+  | 'import_issues'
   | 'get_pull_request'
   | 'open_pull_request'
   | 'refresh_pull_request'
@@ -236,9 +236,14 @@ type PullRequestCommands =
 export const pullRequestCommands = ({
   views,
   pullRequests,
-  receipts,
+  issues,
 }: PullRequestDeps): Pick<CommandHandlers, PullRequestCommands> => ({
-  get_receipt: ({ stageId }) => receipts.of(stageId),
+  get_issues: ({ projectId, ...query }) => issues.list(projectId, query),
+  import_issues: async ({ projectId, numbers }) => {
+    const { ids, ...done } = await issues.take(projectId, numbers);
+    const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
+    return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
+  },
   get_pull_request: async ({ stageId }) => ({ plan: await pullRequests.plan(stageId) }),
   open_pull_request: async ({ stageId, ...body }, { actor }) => {
     await pullRequests.open(stageId, body, { by: actor.name, turn: null });

@@ -14,6 +14,7 @@ import {
   type TranscriptEntry,
 } from '@callboard/contract';
 import { describeTool, oneLine } from '../../core/agent-event.ts';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import { ruleCovers } from '../../core/permissions/rule-match.ts';
 import { requireStage, type Store } from '../../store/store.ts';
 
@@ -321,3 +322,7 @@ function gapsOf(turns: readonly ReceiptTurn[], entries: readonly TranscriptEntry
   });
   return [...unknown, ...lost];
 }
+
+export const receiptCommands = ({ receipts }: { receipts: Receipts }): Pick<CommandHandlers, 'get_receipt'> => ({
+  get_receipt: ({ stageId }) => receipts.of(stageId),
+});

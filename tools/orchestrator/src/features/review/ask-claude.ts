@@ -20,6 +20,7 @@ import { ownFilesDenied } from '../../core/claude/launch-options.ts';
 import { refusalOf } from '../../core/claude/translate-messages.ts';
 import { ResultMessage } from '../../core/claude/wire.ts';
 import type { LaunchPrograms } from '../../core/launch/launcher.ts';
+import type { LaunchTrustSource } from '../../core/launch/prepare-launch.ts';
 import { sendComments } from '../../core/session/message-delivery.ts';
 import { giveUpSideRun, noteSideRun, passGate, setSideRun, waitForPerson } from '../../core/session/pipeline.ts';
 import type { SessionChange } from '../../core/session/session-change.ts';
@@ -37,13 +38,12 @@ import { fenced, parseJson } from '../../lib/text.ts';
 import type { CommentRecord } from '../../store/records.ts';
 import { requireProject, requireStage, type Store, type Tx } from '../../store/store.ts';
 import type { pathFindingsOf } from '../comments/comments.ts';
-import type { Trust } from '../trust/trust.ts';
 
 export interface AskDeps {
   store: Store;
   worktrees: Pick<Worktrees, 'diff' | 'withContents' | 'requireInPlace'>;
   claude: Pick<LaunchPrograms, 'program'>;
-  trust: Pick<Trust, 'forLaunch'>;
+  trust: LaunchTrustSource;
   dataDir: string;
   /** The environment that Claude Code gets. */
   env: Readonly<Record<string, string>>;

@@ -18,62 +18,15 @@ import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { requireStage, type Store, type Tx } from '../../store/store.ts';
-import type { WorktreeFiles } from '../changes/changes.ts';
-import type { Comments, Viewed } from '../comments/comments.ts';
 import { type AskedClaude, type AskSteps, endSideRun, interruptSideRun } from './ask-claude.ts';
 
-export interface ReviewDeps {
-  comments: Comments;
-  viewed: Viewed;
-  files: WorktreeFiles;
-  sideRuns: SideRuns;
-}
+type ReviewCommands = 'get_side_runs' | 'start_side_run' | 'stop_side_run';
 
-type ReviewCommands =
-  | 'get_diff_content'
-  | 'get_comments'
-  | 'add_comment'
-  | 'edit_comment'
-  | 'remove_comment'
-  | 'send_comments'
-  | 'get_side_runs'
-  | 'start_side_run'
-  | 'stop_side_run'
-  | 'get_viewed'
-  | 'set_viewed';
-
-export function reviewCommands({
-  comments,
-  viewed,
-  files,
-  sideRuns,
-}: ReviewDeps): Pick<CommandHandlers, ReviewCommands> {
-  return {
-    get_diff_content: ({ stageId, ...query }) => files.content(stageId, query),
-    get_comments: async ({ stageId }, { actor }) => ({ comments: await comments.list(stageId, actor.name) }),
-    add_comment: async ({ stageId, ...comment }, { actor }) => ({
-      comment: await comments.add(stageId, comment, actor.name),
-    }),
-    edit_comment: async ({ stageId, commentId, text }, { actor }) => ({
-      comment: await comments.edit(stageId, commentId, text, actor.name),
-    }),
-    remove_comment: async ({ stageId, commentId }, { actor }) => ({
-      comment: await comments.remove(stageId, commentId, actor.name),
-    }),
-    send_comments: ({ stageId, ids }, { actor }) => comments.send(stageId, ids, actor.name),
-    get_side_runs: async ({ stageId }) => ({ runs: await sideRuns.list(stageId) }),
-    start_side_run: async ({ stageId, kind }, { actor }) => ({
-      run: await sideRuns.start(stageId, kind, actor.name),
-    }),
-    stop_side_run: async ({ stageId, runId }, { actor }) => ({
-      run: await sideRuns.stop(stageId, runId, actor.name),
-    }),
-    get_viewed: async ({ stageId }, { actor }) => ({ viewed: await viewed.list(stageId, actor.name) }),
-    set_viewed: async ({ stageId, ...file }, { actor }) => ({
-      viewed: await viewed.set(stageId, file, actor.name),
-    }),
-  };
-}
+export const reviewCommands = ({ sideRuns }: { sideRuns: SideRuns }): Pick<CommandHandlers, ReviewCommands> => ({
+  get_side_runs: async ({ stageId }) => ({ runs: await sideRuns.list(stageId) }),
+  start_side_run: async ({ stageId, kind }, { actor }) => ({ run: await sideRuns.start(stageId, kind, actor.name) }),
+  stop_side_run: async ({ stageId, runId }, { actor }) => ({ run: await sideRuns.stop(stageId, runId, actor.name) }),
+});
 
 /**
  * What Claude is asked beside the conversations of stages. What is due stands in the store; this runs it, and stores the answer with

@@ -5,6 +5,7 @@ import {
   isChecking,
   isMidTurn,
   PLANNED_FILES,
+  pickStageFields,
   type RewindBody,
   type RewindPlan,
   type SessionSummary,
@@ -106,17 +107,10 @@ export const createForkStage =
       : startOf(deps, place, moment));
     const fork: StageFork = { ...conversation, stageId, title: stage.title, messageId: messageId ?? null };
     const origin: WorktreeOrigin = { commit, tree: files, ref: null, isTaken: false };
-    const { projectId, priority, permissionMode, model, effort, group, sandbox, base } = stage;
     const made = await stages.create(
       {
-        projectId,
-        priority,
-        permissionMode,
-        model,
-        effort,
-        group,
-        sandbox,
-        base,
+        projectId: stage.projectId,
+        ...pickStageFields(stage, 'inFork'),
         pipeline: [],
         title: title ?? `${stage.title} (fork)`,
         prompt: moment?.message.text ?? stage.prompt,

@@ -22,7 +22,6 @@ import type { Signal } from '../../lib/async.ts';
 import { ProtocolError, Rejection } from '../../lib/errors.ts';
 import type { SessionRecord } from '../../store/records.ts';
 import { requireStage, type Store } from '../../store/store.ts';
-import type { Checks } from '../checks/checks.ts';
 
 /** Background tasks and MCP servers of a running session. */
 export interface SessionControls {
@@ -260,7 +259,7 @@ export interface SessionDeps {
   views: BoardViews;
   sessions: Sessions;
   controls: SessionControls;
-  checks: Pick<Checks, 'stopOf'>;
+  checks: { stopOf(stageId: StageId, by: string): Promise<boolean> };
   leftovers: LeftoverProcesses;
   /** What Claude Code offers a stage. */
   capabilities: (of: CommandInput<'get_capabilities'>) => Promise<CommandReply<'get_capabilities'>>;

@@ -1,24 +1,25 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import {
-  type NamedPipeline,
-  type Project,
-  type ProjectId,
-  type Stage,
-  type StageFolder,
-  StageId,
-} from '@callboard/contract';
+import type { NamedPipeline, Project, ProjectId, Stage, StageFolder, StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { createReconciler } from '@callboard/runtime/reconciler';
-import { type PipelineSource, type PipelinesFor, refusePin, requirePipeline } from '../../core/session/stages.ts';
+import {
+  newStage,
+  type PipelineSource,
+  type PipelinesFor,
+  refusePin,
+  requirePipeline,
+} from '../../core/session/stages.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome } from '../../platform/files.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { requireProject, type Store, type Tx } from '../../store/store.ts';
 import {
+  CONSENT_KEYS,
   importFailed,
+  PLAIN_KEYS,
   parseStageFiles,
   readStageFiles,
   requirePins,
@@ -133,11 +134,7 @@ export function createStageImports({
  */
 const withoutConsent = (file: StageFile): StageFile => ({
   ...file,
-  autoStart: undefined,
-  permissionMode: undefined,
-  finish: undefined,
-  machine: undefined,
-  pipeline: undefined,
+  ...Object.fromEntries(CONSENT_KEYS.map((key) => [key, undefined])),
 });
 
 /** Returns the started stages whose file no longer says what they began with. */
@@ -231,50 +228,22 @@ async function save(
   { file, pipeline }: { file: StageFile; pipeline: NamedPipeline | undefined },
   before: Stage | undefined,
 ): Promise<boolean> {
+  const { id, title, prompt, dependsOn, machine = before?.machine ?? null } = file;
   const fields = {
-    title: file.title,
-    prompt: file.prompt,
-    dependsOn: file.dependsOn,
-    priority: file.priority ?? before?.priority ?? 2,
-    permissionMode: file.permissionMode ?? before?.permissionMode ?? 'default',
-    model: file.model ?? before?.model ?? null,
-    effort: file.effort ?? before?.effort ?? null,
-    base: file.base ?? before?.base ?? null,
-    branch: file.branch ?? before?.branch ?? null,
-    group: file.group ?? before?.group ?? null,
+    ...Object.fromEntries(PLAIN_KEYS.flatMap((key) => (file[key] == null ? [] : [[key, file[key]]]))),
+    ...(pipeline !== undefined && { pipeline: pipeline.phases }),
+    title,
+    prompt,
+    dependsOn,
     finish: file.finish === undefined ? (pipeline?.finish ?? before?.finish ?? null) : file.finish,
-    machine: file.machine === undefined ? (before?.machine ?? null) : file.machine,
-    autoStart: file.autoStart ?? before?.autoStart ?? false,
-    pipeline: pipeline?.phases ?? before?.pipeline ?? [],
+    machine,
     source: file.path,
     sourceSign: file.sign,
     updatedAt: tx.now,
   };
   if (before === undefined) {
-    const stage: Stage = {
-      ...fields,
-      id: StageId.parse(file.id),
-      projectId: project.id,
-      promptIsCommand: false,
-      attachments: [],
-      held: false,
-      heldBy: null,
-      sandbox: null,
-      goesOnAtReset: null,
-      machineId: null,
-      lost: null,
-      issue: null,
-      adopted: null,
-      origin: null,
-      completedAt: file.isDone ? tx.now : null,
-      merged: null,
-      pullRequest: null,
-      finishing: null,
-      worktree: null,
-      setup: null,
-      fork: null,
-      createdAt: tx.now,
-    };
+    const completedAt = file.isDone ? tx.now : null;
+    const stage = newStage({ ...fields, id, projectId: project.id, completedAt }, tx.now);
     await tx.stages.insert(stage);
     await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
     return true;

@@ -4,6 +4,7 @@ import {
   isActive,
   type LeftProcess,
   type Project,
+  type ProjectId,
   type Removal,
   type Stage,
   type StageId,
@@ -22,23 +23,22 @@ import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import { requireProject, requireStage, type Store, type Tx } from '../../store/store.ts';
-import type { WorktreeFiles } from '../changes/changes.ts';
-import type { Checks } from '../checks/checks.ts';
-import type { StageCompletion } from '../merge/complete-stage.ts';
 import type { Trash } from '../trash/trash.ts';
+import type { StageImports } from './import-stages.ts';
+import type { StageExports } from './stage-file.ts';
 
 export interface StageDeps {
   store: Store;
   views: BoardViews;
   stages: Stages;
-  completion: StageCompletion;
   removal: StageRemoval;
   repair: WorktreeRepair;
-  files: WorktreeFiles;
   sessions: Sessions;
-  checks: Checks;
-  trash: Trash;
+  checks: { stopOf(stageId: StageId, by: string): Promise<boolean> };
   setUp: Pick<SetUp, 'skip'>;
+  imports: StageImports;
+  exports: StageExports;
+  projects: { watchFolder(projectId: ProjectId, path: string): Promise<void> };
 }
 
 type StageCommands =
@@ -48,29 +48,18 @@ type StageCommands =
   | 'update_stage'
   | 'get_removal'
   | 'remove_stage'
-  | 'get_trash'
-  | 'restore_trash'
-  | 'get_diff'
-  | 'suggest_files'
   | 'start_stage'
   | 'advance_stage'
   | 'stop_stage'
-  | 'get_checks'
-  | 'get_phases'
-  | 'run_check'
-  | 'stop_check'
-  | 'send_check'
   | 'reopen_stage'
-  | 'get_completion'
-  | 'take_out_placeholders'
-  | 'complete_stage'
-  | 'undo_completion'
   | 'remake_worktree'
   | 'take_branch'
-  | 'go_back_to_branch';
+  | 'go_back_to_branch'
+  | 'import_stages'
+  | 'export_stages';
 
 export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageCommands> {
-  const { store, views, stages, completion, removal, repair, files, sessions, trash, setUp, checks } = deps;
+  const { store, views, projects, stages, removal, repair, sessions, setUp, checks, imports, exports } = deps;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
   return {
     create_stage: async ({ creationId, ...stage }) => card((await stages.create(stage, { creationId })).id),
@@ -82,10 +71,6 @@ export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageComma
     },
     get_removal: async ({ stageId }) => ({ removal: await removal.plan(stageId) }),
     remove_stage: (input, { actor }) => removal.remove(input, actor.name),
-    get_trash: async () => ({ entries: await trash.list() }),
-    restore_trash: ({ trashId, folder }) => trash.restore(trashId, folder),
-    get_diff: async ({ stageId, ...query }) => ({ diff: await files.diff(stageId, query) }),
-    suggest_files: async ({ stageId, query = '' }) => ({ files: await files.suggest(stageId, query) }),
     start_stage: async ({ stageId, withoutSetup = false, withoutFetch = false }, { actor }) => {
       if (withoutSetup) await setUp.skip(stageId);
       await sessions.start(stageId, actor.name, { withoutFetch });
@@ -104,19 +89,8 @@ export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageComma
       if (hasProcess || !wasChecking) await sessions.stop(stageId, `Stopped by ${actor.name}.`);
       return card(stageId);
     },
-    ...checkCommands(deps, card),
     reopen_stage: async ({ stageId }, { actor }) => {
       await stages.reopen(stageId, actor.name);
-      return card(stageId);
-    },
-    get_completion: async ({ stageId, method }) => ({ completion: await completion.preview(stageId, method) }),
-    take_out_placeholders: async ({ stageId }) => ({ files: await completion.takeOutPlaceholders(stageId) }),
-    complete_stage: async (input, { actor }) => {
-      await completion.complete(input, actor.name);
-      return card(input.stageId);
-    },
-    undo_completion: async ({ stageId }, { actor }) => {
-      await completion.undo(stageId, actor.name);
       return card(stageId);
     },
     remake_worktree: async ({ stageId }, { actor }) => {
@@ -131,29 +105,15 @@ export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageComma
       await repair.rewind(stageId, seen, actor.name);
       return card(stageId);
     },
+    import_stages: async ({ projectId, path, watch = false }) => {
+      const { ids, ...done } = await imports.run(projectId, path);
+      if (watch) await projects.watchFolder(projectId, path);
+      const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
+      return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
+    },
+    export_stages: ({ projectId, path }) => exports.run(projectId, path),
   };
 }
-
-type Card = (stageId: StageId) => Promise<{ stage: StageView }>;
-type CheckCommand = 'get_checks' | 'get_phases' | 'run_check' | 'stop_check' | 'send_check';
-
-const checkCommands = ({ checks }: StageDeps, card: Card): Pick<CommandHandlers, CheckCommand> => ({
-  get_checks: async ({ stageId }) => ({ checks: await checks.list(stageId) }),
-  get_phases: async ({ stageId }) => ({ phases: await checks.phases(stageId) }),
-  run_check: async ({ stageId }, { actor }) => {
-    await checks.runAgain(stageId, actor.name);
-    return card(stageId);
-  },
-  stop_check: async ({ stageId }, { actor }) => {
-    if (!(await checks.stopOf(stageId, actor.name)))
-      throw new Rejection('no_check', `No check of ${stageId} is running, so there is nothing to stop.`);
-    return card(stageId);
-  },
-  send_check: async ({ stageId }, { actor }) => {
-    await checks.sendAgain(stageId, actor.name);
-    return card(stageId);
-  },
-});
 
 export interface WorktreeRepairDeps {
   store: Store;

@@ -8,13 +8,18 @@ import {
   type Project,
   type ProjectId,
   type Stage,
+  type StageField,
+  type StageFieldHaving,
+  type StageFieldWith,
   StageId,
+  stageFields,
+  stageFieldsWith,
   withoutBlankEnds,
 } from '@callboard/contract';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { parseDocument, parse as parseYaml, stringify, YAMLParseError } from 'yaml';
 import { z } from 'zod';
-import type { PipelinesFor } from '../../core/session/stages.ts';
+import { newStage, type PipelinesFor } from '../../core/session/stages.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome } from '../../platform/files.ts';
@@ -40,8 +45,23 @@ const Dependency = text(
   }),
 );
 
+/** The fields that a stage's file may have as the API takes them; the others are read in ways of their own. */
+type PlainKey = Exclude<StageFieldWith<'file'>, 'dependsOn' | 'pipeline'>;
+export const PLAIN_KEYS = stageFieldsWith('file').filter(
+  (key): key is PlainKey => key !== 'dependsOn' && key !== 'pipeline',
+);
+const definitionOf = (key: StageFieldWith<'file'>): StageFieldHaving<'file'> => stageFields[key];
+
+function inFile({ given, isText, choices }: StageField): z.ZodType {
+  return isText && choices === undefined ? text(given).optional() : given;
+}
+
+/** The fields that only a person takes over from a file. */
+export const CONSENT_KEYS = stageFieldsWith('file').filter((key) => definitionOf(key).file.needsPerson);
+
 /** The frontmatter of a stage's Markdown file. The body is the prompt. */
 const Frontmatter = z.looseObject({
+  ...Object.fromEntries(PLAIN_KEYS.map((key) => [definitionOf(key).file.key, inFile(definitionOf(key))])),
   id: text(StageId),
   title: text(NewStage.shape.title),
   depends_on: z
@@ -50,40 +70,19 @@ const Frontmatter = z.looseObject({
     .pipe(z.array(Dependency))
     .transform((ids) => [...new Set(ids)])
     .prefault(null),
-  priority: NewStage.shape.priority,
   status: z.enum(['Not Started', 'In Progress', 'Complete', 'Skipped']).default('Not Started'),
-  permission_mode: NewStage.shape.permissionMode,
-  model: text(NewStage.shape.model).optional(),
-  effort: NewStage.shape.effort,
-  base: text(NewStage.shape.base).optional(),
-  branch: text(NewStage.shape.branch).optional(),
-  group: text(NewStage.shape.group).optional(),
-  finish: NewStage.shape.finish,
-  auto_start: NewStage.shape.autoStart,
-  machine: text(NewStage.shape.machine).optional(),
   pipeline: text(z.string().trim().min(1, 'is empty')).optional(),
 });
 
 /** A stage, as described by its file. */
-export interface StageFile {
+export interface StageFile extends Pick<NewStage, PlainKey> {
   path: string;
   id: StageId;
   title: string;
   prompt: string;
   dependsOn: StageId[];
-  priority: number | undefined;
   /** True for `Complete` and `Skipped`: stages that depend on it may start. */
   isDone: boolean;
-  permissionMode: NewStage['permissionMode'];
-  model: NewStage['model'];
-  effort: NewStage['effort'];
-  base: NewStage['base'];
-  branch: NewStage['branch'];
-  group: NewStage['group'];
-  finish: NewStage['finish'];
-  autoStart: boolean | undefined;
-  /** The name or id of a machine; null: any; undefined: the file does not say. */
-  machine: NewStage['machine'];
   /** The name of one of the project's pipelines. */
   pipeline: string | undefined;
   /** Unknown keys in its frontmatter. */
@@ -107,27 +106,20 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
     return { problem: parsed.error.issues.map((issue) => `${path}: ${describeIssue(issue)}`).join('\n') };
   const prompt = withoutBlankEnds(match[2] ?? '');
   if (prompt === '') return { problem: `${path}: the body, which is the stage's prompt, is empty` };
-  const { id, title, depends_on, priority, status, permission_mode, auto_start } = parsed.data;
-  const { model, effort, base, branch, group, finish, machine, pipeline } = parsed.data;
+  const { id, title, depends_on, status, pipeline, ...rest } = parsed.data;
+  const plain: Pick<NewStage, PlainKey> = Object.fromEntries(
+    PLAIN_KEYS.map((key) => [key, rest[definitionOf(key).file.key]]),
+  );
   return {
     stage: {
+      ...plain,
       path,
       id,
       title,
       prompt,
       dependsOn: depends_on,
-      priority,
       isDone: status === 'Complete' || status === 'Skipped',
-      permissionMode: permission_mode,
-      model,
-      effort,
-      base,
-      branch,
-      group,
-      finish,
-      machine,
       pipeline,
-      autoStart: auto_start,
       sign: fileSign(content),
       status,
       unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
@@ -248,15 +240,15 @@ async function exportOne(store: Store, { stage, file, status, pipeline, reply }:
   await remember(store, stage.id, file, content);
 }
 
-const fieldsOf = ({ id, title, dependsOn, priority, group, model, effort }: Stage, status: string) => ({
-  id,
-  title,
-  depends_on: dependsOn,
-  priority,
+const EXPORTED_KEYS = PLAIN_KEYS.filter((key) => definitionOf(key).file.isExported);
+
+/** What an export brings up to date in the file of a stage, by its key there. */
+const fieldsOf = (stage: Pick<Stage, 'id' | 'title' | 'dependsOn' | PlainKey>, status: string) => ({
+  id: stage.id,
+  title: stage.title,
+  depends_on: stage.dependsOn,
   status,
-  group,
-  model,
-  effort,
+  ...Object.fromEntries(EXPORTED_KEYS.map((key) => [definitionOf(key).file.key, stage[key]])),
 });
 
 /**
@@ -279,21 +271,15 @@ function fileOf(stage: Stage, status: string, pipeline: string | null): string {
 function updated(before: string, file: string, { stage, status }: Pick<Exporting, 'stage' | 'status'>): string | null {
   const parsed = parseStageFile(file, before);
   if (parsed === null || 'problem' in parsed || parsed.stage.id !== stage.id) return null;
-  const { title, dependsOn, priority, group, model, effort, prompt, status: reported } = parsed.stage;
+  const { prompt, status: reported } = parsed.stage;
   const isSkipped = reported === 'Skipped' && status === 'Complete';
-  const wanted = fieldsOf(stage, isSkipped ? reported : status);
-  const is = {
-    id: stage.id,
-    title,
-    depends_on: dependsOn,
-    priority: priority ?? 2,
-    status: reported,
-    group: group ?? null,
-    model: model ?? null,
-    effort: effort ?? null,
-  };
-  const changes = Object.entries(wanted).filter(
-    ([key, value]) => JSON.stringify(value) !== JSON.stringify(is[key as keyof typeof is]), // the same keys
+  const { id, projectId, createdAt } = stage;
+  const is: Record<string, unknown> = fieldsOf(
+    newStage({ ...parsed.stage, id, projectId, pipeline: [] }, createdAt),
+    reported,
+  );
+  const changes = Object.entries(fieldsOf(stage, isSkipped ? reported : status)).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(is[key]),
   );
   return withFields(before, Object.fromEntries(changes), prompt === stage.prompt ? null : stage.prompt);
 }

@@ -6,6 +6,7 @@ import {
   type Stage,
   type StageId,
 } from '@callboard/contract';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { Sessions } from '../../core/launch/sessions.ts';
 import { changeSession, openChange, saveChange } from '../../core/session/change-session.ts';
 import { requireNoAlarm } from '../../core/session/requests.ts';
@@ -183,3 +184,10 @@ async function saidSince(
     return null;
   }
 }
+
+type TerminalCommands = 'continue_in_terminal' | 'take_back';
+
+export const terminalCommands = ({ terminals }: { terminals: Terminals }): Pick<CommandHandlers, TerminalCommands> => ({
+  continue_in_terminal: ({ stageId, endTurn }, { actor }) => terminals.leave(stageId, { actor: actor.name, endTurn }),
+  take_back: async ({ stageId }) => ({ status: await terminals.withdraw(stageId) }),
+});

@@ -14,6 +14,7 @@ import {
   type WorktreeCleanUp,
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { WorktreeRemoval } from '../../core/worktrees/remove-worktree.ts';
 import { OperationalError, Rejection } from '../../lib/errors.ts';
 import { run } from '../../platform/processes.ts';
@@ -469,3 +470,19 @@ export function createWorktreeSizes({ env, now, uptimeMs }: WorktreeSizesDeps): 
     },
   };
 }
+
+export interface TrashCommandDeps {
+  trash: Trash;
+  cleaning: WorktreeCleaning;
+}
+
+type TrashCommands = 'get_trash' | 'restore_trash' | 'get_worktrees' | 'get_worktree_clean_up' | 'clean_worktree';
+
+export const trashCommands = ({ trash, cleaning }: TrashCommandDeps): Pick<CommandHandlers, TrashCommands> => ({
+  get_trash: async () => ({ entries: await trash.list() }),
+  restore_trash: ({ trashId, folder }) => trash.restore(trashId, folder),
+  get_worktrees: ({ projectId }) => cleaning.list(projectId),
+  get_worktree_clean_up: async ({ projectId, name }) => ({ cleanUp: await cleaning.preview(projectId, name) }),
+  clean_worktree: ({ buildFolders = 'keep', ...which }, { actor }) =>
+    cleaning.clean({ ...which, buildFolders, by: actor.name }),
+});

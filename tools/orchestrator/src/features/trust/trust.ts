@@ -1,5 +1,4 @@
 import type {
-  LeftOut,
   Project,
   ProjectFile,
   ProjectId,
@@ -10,6 +9,8 @@ import type {
   Worktree,
 } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import type { CommandHandlers } from '../../core/commands/command-handler.ts';
+import type { LaunchTrust, LaunchTrustSource } from '../../core/launch/prepare-launch.ts';
 import { inMainCheckout, LOCAL, type RepositorySettings, SHARED } from '../../core/worktrees/repository-files.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { forEachAtOnce } from '../../lib/async.ts';
@@ -42,7 +43,7 @@ export interface TrustDeps extends SettingsSources {
 }
 
 /** Which of a repository's own settings people agreed to, and what a launch gets because of that. */
-export interface Trust extends ChangesSinceLaunch {
+export interface Trust extends ChangesSinceLaunch, LaunchTrustSource {
   /** Refreshes all projects after a start. A repository that cannot be read keeps its last known state. */
   refreshAll(): Promise<void>;
   /** Reads the settings of the repository and stores their state in the project. @throws Rejection `unknown_project` */
@@ -54,8 +55,6 @@ export interface Trust extends ChangesSinceLaunch {
    * @throws Rejection `unknown_project`, `trust_changed`
    */
   agree(projectId: ProjectId, hash: string, by: string): Promise<Project>;
-  /** Returns what a launch in this worktree may be given. */
-  forLaunch(project: Project, worktree: Worktree): Promise<LaunchTrust>;
   /**
    * Agrees to these rules and folders alone, as far as the settings of the main checkout or of the user have them now.
    * @throws Rejection `unknown_project`
@@ -320,29 +319,6 @@ function createChangesSinceLaunch(sources: SettingsSources): ChangesSinceLaunch 
   };
 }
 
-/** What a launch is given because of settings files, and what is withheld. */
-export interface LaunchTrust {
-  /** Set if the repository's own settings are left out; null if they are read as usual. */
-  leftOut: LeftOut | null;
-  /** Agreed rules that Claude Code does not take from the files itself. */
-  allow: string[];
-  directories: string[];
-  /** Rules in files that are read, but that nobody has agreed to: Claude Code asks instead. */
-  ask: string[];
-  /** Deny rules of files that are left out. */
-  deny: string[];
-  /** Preferences of files that are left out. */
-  preferences: Record<string, unknown>;
-  /** Rules and folders allowed in a terminal that nobody has agreed to here. */
-  newPersonal: Found[];
-  /** Whether agreed hooks of the repository run. */
-  hasHooks: boolean;
-  /** Commands that the files that are read let run outside the sandbox. */
-  excluded: string[];
-  /** The items in settings files at the launch, as `<file> <kind>:<value>`, and the allow rules among them. */
-  atLaunch: { items: string[]; rules: string[] };
-}
-
 interface Agreed {
   content: TrustContent;
   isTrusted: boolean;
@@ -547,3 +523,16 @@ function bounded(items: TrustItem[]): TrustItem[] {
     { kind: 'other', text: more, value: '', file: '', isNew: items.some(({ isNew }) => isNew) },
   ];
 }
+
+type TrustCommands = 'get_trust' | 'trust_project' | 'agree_rules';
+
+export const trustCommands = ({ trust }: { trust: Trust }): Pick<CommandHandlers, TrustCommands> => ({
+  get_trust: async ({ projectId, stageId }) => ({
+    trust:
+      stageId === undefined ? (await trust.refresh(projectId)).trust : await trust.inspectStage(projectId, stageId),
+  }),
+  trust_project: async ({ projectId, hash }, { actor }) => ({
+    project: await trust.agree(projectId, hash, actor.name),
+  }),
+  agree_rules: async ({ projectId, rules }) => ({ project: await trust.agreeToRules(projectId, rules) }),
+});

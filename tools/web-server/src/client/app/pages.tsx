@@ -1,4 +1,4 @@
-import type { PendingRequest, ProjectId } from '@callboard/contract';
+import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ComponentProps, useEffect } from 'react';
 import { Link } from 'react-router';
@@ -11,10 +11,10 @@ import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { preloadMarkdown } from '../ui/markdown.tsx';
 import css from './frame.module.css';
 
-const RowRequest = lazyComponent(async () => ({
+const LazyCardRequest = lazyComponent(async () => ({
   default: (await import('../features/approvals/card-request.tsx')).CardRequest,
 }));
-const ProjectRules = lazyComponent(() => import('../features/rules/project-rules.tsx'));
+const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 const DecisionLog = lazyComponent(() => import('../features/decisions/decision-log.tsx'));
 const SessionsTable = lazyComponent(() => import('../features/board/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
@@ -27,16 +27,10 @@ const Trash = lazyComponent(() => import('../features/trash/trash-page.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
 
-const Rules = ({ projectId }: { projectId: ProjectId }) => (
-  <ErrorBoundary name="The rules">
-    <ProjectRules projectId={projectId} />
-  </ErrorBoundary>
-);
-
 /** What decides a row's request. It is loaded beside the board, which does not wait for it. */
-const RequestOfRow = (props: ComponentProps<typeof CardRequest>) => (
+const RequestOfCard = (props: ComponentProps<typeof CardRequest>) => (
   <ErrorBoundary name="The request">
-    <RowRequest {...props} />
+    <LazyCardRequest {...props} />
   </ErrorBoundary>
 );
 
@@ -51,7 +45,7 @@ export function BoardPage() {
       preloadMarkdown();
     });
   }, []);
-  return <Board RequestSlot={RequestOfRow} arm={arm} RulesSlot={Rules} />;
+  return <Board RequestSlot={RequestOfCard} arm={arm} FormsSlot={BoardForms} />;
 }
 
 export const InboxPage = InboxPageContent;

@@ -8,6 +8,7 @@ import type {
   PendingRequest,
   ProjectId,
   SideRun,
+  StageFieldWith,
   StageId,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
@@ -217,8 +218,13 @@ export function createQueryClient(): QueryClient {
   return cache;
 }
 
+/** Returns how to read the values of a text field that the stages have, sorted. */
+export const valuesOf =
+  (key: StageFieldWith<'isText'>) =>
+  ({ stages }: Pick<BoardView, 'stages'>): string[] =>
+    [...new Set(stages.flatMap((stage): string[] => (stage[key] === null ? [] : [stage[key]])))].sort((a, b) =>
+      a.localeCompare(b, undefined, { numeric: true }),
+    );
+
 /** The groups that people gave to stages, by name. */
-export const ownGroups = ({ stages }: Pick<BoardView, 'stages'>): string[] =>
-  [...new Set(stages.flatMap(({ group }) => group ?? []))].sort((a, b) =>
-    a.localeCompare(b, undefined, { numeric: true }),
-  );
+export const ownGroups = valuesOf('group');

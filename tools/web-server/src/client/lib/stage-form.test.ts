@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { mapStageFields, type StageView } from '@callboard/contract';
 import { sampleProject } from '@callboard/contract/samples';
 import { expect, it } from 'vitest';
 import { board, stage } from '../test/samples.ts';
@@ -26,14 +26,8 @@ it('turns the form into a stage, with trimmed texts', () => {
       priority: 0,
       promptIsCommand: false,
       permissionMode: 'default',
-      model: null,
-      effort: null,
-      base: null,
-      branch: null,
-      group: null,
-      machine: null,
+      ...mapStageFields('isText', () => null),
       sandbox: null,
-      finish: null,
       autoStart: false,
       held: false,
       pipeline: [{ name: 'Build', prompt: 'Go', gate: 'human', conversation: 'same' }],
@@ -59,9 +53,10 @@ it('says what is wrong with each field', () => {
 it('sends only what can still change in a started stage', () => {
   const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus', sandbox: false }) }] });
   const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
-  expect(readStagePatch(form, true)).toEqual({
-    patch: { title: 'New', priority: 2, group: null, finish: null, pipeline: [] },
-  });
+  const sent = readStagePatch(form, true);
+  expect(sent).toMatchObject({ patch: { title: 'New', priority: 2, group: null, finish: null, pipeline: [] } });
+  const stays = ['prompt', 'promptIsCommand', 'permissionMode', 'effort', 'base', 'branch', 'model', 'dependsOn'];
+  expect('patch' in sent && stays.filter((key) => key in sent.patch)).toEqual([]);
   expect(readStagePatch(form, false)).toMatchObject({
     patch: { prompt: 'Do it', held: true, model: 'opus', sandbox: false },
   });

@@ -3,6 +3,7 @@ import {
   type DevServerSetting,
   Effort,
   FinishWay,
+  mapStageFields,
   mergedSettings,
   type NamedPipeline,
   NewPhases,
@@ -10,9 +11,12 @@ import {
   PermissionMode,
   type Phase,
   type Project,
+  pickStageFields,
   pipelinesOf,
   StagePatch,
   type StageView,
+  stageFields,
+  stageFieldsAfterStart,
   titleProposal,
   WORKSPACE_KEYS,
   type WorkspaceKey,
@@ -36,20 +40,9 @@ export const StageForm = z.object({
   dependsOn: z.array(z.string()),
   priority: z.string(),
   permissionMode: z.string(),
-  model: z.string(),
-  /** Empty: the model's own default. */
-  effort: z.string().default(''),
-  /** Empty: where the main checkout is. */
-  base: z.string().default(''),
-  /** Empty: `callboard/<stage-id>`. */
-  branch: z.string().default(''),
-  group: z.string().default(''),
+  ...mapStageFields('isText', () => z.string().default('')),
   /** `on`, `off`, or empty to follow the project. */
   sandbox: z.string().default(''),
-  /** The name of the machine that it must run on; empty: as the project says. */
-  machine: z.string().default(''),
-  /** How it is finished; empty to follow the project. */
-  finish: z.string().default(''),
   autoStart: z.boolean(),
   held: z.boolean(),
   phases: z.array(PhaseForm),
@@ -83,28 +76,19 @@ export const emptyStageForm = (project: Project | undefined): StageForm => ({
   isCommand: false,
   dependsOn: [],
   priority: '2',
+  ...mapStageFields('isText', () => ''),
   ...stageDefaultsOf(project),
-  base: '',
-  branch: '',
-  group: '',
   sandbox: '',
-  machine: '',
-  finish: '',
   autoStart: false,
   held: false,
   phases: [],
 });
 
-/** The form for the next stage after one: its prompt and its own names are empty, everything else stays. */
+/** The form for the next stage after one. */
 export const nextStageForm = (form: StageForm): StageForm => ({
-  ...form,
-  title: '',
-  prompt: '',
-  isCommand: false,
-  branch: '',
-  dependsOn: [],
-  finish: '',
-  phases: [],
+  ...emptyStageForm(undefined),
+  ...pickStageFields(form, 'staysInForm'),
+  projectId: form.projectId,
 });
 
 /** The form filled with an existing stage. */
@@ -116,14 +100,8 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   dependsOn: stage.dependsOn.map(String),
   priority: String(stage.priority),
   permissionMode: stage.permissionMode,
-  model: stage.model ?? '',
-  effort: stage.effort ?? '',
-  base: stage.base ?? '',
-  branch: stage.branch ?? '',
-  group: stage.group ?? '',
+  ...mapStageFields('isText', (key) => stage[key] ?? ''),
   sandbox: sandboxValue(stage.sandbox),
-  machine: stage.machine ?? '',
-  finish: stage.finish ?? '',
   autoStart: stage.autoStart,
   held: stage.held,
   phases: phasesOf(stage.pipeline),
@@ -144,8 +122,10 @@ export function readStageForm(form: StageForm): { stage: NewStage } | { errors: 
 
 /** Returns the change to send, or what is wrong. A started stage keeps what it was started with. */
 export function readStagePatch(form: StageForm, started: boolean): { patch: StagePatch } | { errors: FieldErrors } {
-  const { title, priority, group, finish, pipeline, ...rest } = fieldsOf(form);
-  const parsed = SentPatch.safeParse({ title, priority, group, finish, pipeline, ...(started ? {} : rest) });
+  const fields = fieldsOf(form);
+  const changing: readonly string[] = stageFieldsAfterStart('form');
+  const sent = Object.entries(fields).filter(([key]) => !started || changing.includes(key));
+  const parsed = SentPatch.safeParse(Object.fromEntries(sent));
   return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
@@ -158,23 +138,18 @@ export function changedSince(shown: StageView, patch: StagePatch): StagePatch {
   return { ...changed, seen: { title: shown.title, prompt: shown.prompt } };
 }
 
-function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, sandbox, ...form }: StageForm) {
-  const { autoStart, held, phases } = form;
-  const effort = Effort.safeParse(form.effort);
+function fieldsOf(form: StageForm) {
+  const { title, prompt, dependsOn, priority, permissionMode, sandbox, autoStart, held, phases } = form;
   return {
+    ...mapStageFields('isText', (key) => orNull(form[key])),
     title: title.trim() === '' ? titleProposal(prompt) : title,
     prompt,
     promptIsCommand: form.isCommand && mayBeCommand(prompt),
     dependsOn,
     priority: Number(priority),
     permissionMode,
-    model: orNull(model),
-    effort: effort.success ? effort.data : null,
-    base: orNull(form.base),
-    branch: orNull(form.branch),
-    group: orNull(form.group),
+    effort: Effort.safeParse(form.effort).data ?? null,
     sandbox: sandboxOf(sandbox),
-    machine: orNull(form.machine),
     finish: wayOf(form),
     autoStart,
     held,
@@ -188,14 +163,10 @@ export const wayOf = ({ finish }: Pick<StageForm, 'finish'>): FinishWay | null =
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text);
 
-const NAMES: Partial<Record<keyof StageForm, string>> = {
-  title: 'The title',
-  prompt: 'The prompt',
+const NAMES: Readonly<Record<string, string>> = {
+  ...mapStageFields('label', (key) => `The ${stageFields[key].label.toLowerCase()}`),
   projectId: 'The project',
   dependsOn: 'Depends on',
-  base: 'The base',
-  branch: 'The branch',
-  group: 'The group',
 };
 
 interface Issue {

@@ -37,7 +37,7 @@ import { ChangedInput } from '../../ui/tool-input.tsx';
 import { useRuleOffer } from '../rules/rule-offer.tsx';
 import { AllowEdits, AlwaysAllow, alwaysAllowOffers, editsOffer } from './always-allow.tsx';
 import { AskedInput } from './asked-input.tsx';
-import { useDecision, useKeysWork } from './decision-slot.tsx';
+import { useDecisionGuard, useKeysWork } from './decision-slot.tsx';
 import { changedInput, editableText, editProblem } from './edited-input.ts';
 import css from './request.module.css';
 import { useDraft } from './request-drafts.ts';
@@ -132,7 +132,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
 
 /** E opens the editor while the form is armed. @returns whether the key works now */
 function useEditKey(open: () => void, isOff: boolean): boolean {
-  const { mayKeyDecide } = useDecision();
+  const { mayKeyDecide } = useDecisionGuard();
   const keysWork = useKeysWork();
   useShortcuts({
     e: (event) => {

@@ -102,7 +102,7 @@ function watchView(id: string, root: HTMLElement | null): () => void {
 }
 
 /** Returns the verdicts on the surrounding place. */
-export function useDecision() {
+export function useDecisionGuard() {
   const id = use(Location);
   return {
     /** Whether its buttons were drawn long enough to be pressed. */
@@ -162,7 +162,7 @@ interface DecisionButtonProps extends ButtonProps {
  * press on it does nothing.
  */
 export function DecisionButton({ act, disabled = false, type = 'button', ...props }: DecisionButtonProps) {
-  const { isReady, mayClickDecide: mayClick } = useDecision();
+  const { isReady, mayClickDecide: mayClick } = useDecisionGuard();
   const onClick = (event: MouseEvent) => {
     if (isReady && mayClick(event)) act({ isTap: isTap(event) });
     else event.preventDefault();
@@ -234,7 +234,7 @@ export function useLaterKey(act: () => void): void {
 
 /** Returns how to make a key act only while the surrounding form is armed. */
 function useArmedKey() {
-  const { mayKeyDecide } = useDecision();
+  const { mayKeyDecide } = useDecisionGuard();
   return ({ act, isOff }: KeyAction) =>
     (event: KeyboardEvent) => {
       if (isOff || !mayKeyDecide(event)) return false;

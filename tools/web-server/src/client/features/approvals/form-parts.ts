@@ -9,7 +9,7 @@ import { RequestMeta, VerdictActions } from './verdict-actions.tsx';
  * The parts of request forms. `RequestForm` passes them to the kinds: the board needs the kinds' words at once and must not wait
  * for their forms to load.
  */
-export const formDeps = {
+export const formParts = {
   ApprovalBody,
   ElicitationBody,
   NetworkBody,
@@ -21,4 +21,4 @@ export const formDeps = {
   scroll: css.scroll,
 };
 
-export type FormParts = typeof formDeps;
+export type FormParts = typeof formParts;

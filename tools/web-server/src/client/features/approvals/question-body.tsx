@@ -16,7 +16,7 @@ import { ErrorNote, Note } from '../../ui/notes.tsx';
 import { Columns, Hint } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
-import { DecisionButton, type Press, useDecision, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
+import { DecisionButton, type Press, useDecisionGuard, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
 import css from './request.module.css';
 import {
   type AnswerDraft,
@@ -142,7 +142,7 @@ const DIGITS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 
 /** 1 to 9 take an option of the open question while the form is armed. @param take gets the option's index */
 function useOptionKeys(take: (place: number) => boolean): void {
-  const { mayKeyDecide } = useDecision();
+  const { mayKeyDecide } = useDecisionGuard();
   const byKey = (place: number) => (event: KeyboardEvent) => mayKeyDecide(event) && take(place);
   useShortcuts(Object.fromEntries(DIGITS.map((digit, place) => [digit, byKey(place)])));
 }

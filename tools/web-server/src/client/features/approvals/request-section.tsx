@@ -12,7 +12,7 @@ import { KeyHint } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { DecisionSlot, useKeysWork, useLaterKey } from './decision-slot.tsx';
 import heldAnswersStyles from './delayed-answers.module.css';
-import { formDeps } from './form-parts.ts';
+import { formParts } from './form-parts.ts';
 import { requestKinds } from './kinds/registry.ts';
 import { askSummary, askTitle, requestText } from './kinds/request-summary.ts';
 import { useLaterOf, useMe, useSetLater } from './presentation.tsx';
@@ -137,7 +137,7 @@ export function RequestForm({ request, label }: RequestFormProps) {
   return (
     <Flex component="form" direction="column" flex={1} mih={0} aria-label={label} onSubmit={stay}>
       <BeingAnswered request={request} />
-      <Body request={request} approve={approve} answer={answer} parts={formDeps} />
+      <Body request={request} approve={approve} answer={answer} parts={formParts} />
     </Flex>
   );
 }

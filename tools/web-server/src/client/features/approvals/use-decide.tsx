@@ -31,11 +31,11 @@ import { type Approval, type QuestionAnswer, usePending, type Verdict } from './
 
 /** Allows or denies a request. */
 export const useApprove = (request: PendingRequest): Approval =>
-  useDecision<Verdict>(request, (verdict) => verdictAnswer(request, verdict));
+  useSendAnswer<Verdict>(request, (verdict) => verdictAnswer(request, verdict));
 
 /** Answers a question, or declines to answer. */
 export const useAnswer = (request: PendingRequest) =>
-  useDecision<QuestionAnswer>(request, (answer) =>
+  useSendAnswer<QuestionAnswer>(request, (answer) =>
     'answers' in answer
       ? { command: 'answer_question', body: { requestId: request.requestId, ...answer }, outcome: 'answered' }
       : verdictAnswer(request, answer),
@@ -53,7 +53,7 @@ const verdictAnswer = (request: PendingRequest, verdict: Verdict): Answer => ({
 });
 
 /** Removes the request only once the server confirms that it is decided: by this answer, or by another that came first. */
-function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) => Answer) {
+function useSendAnswer<Input>(request: PendingRequest, toAnswer: (input: Input) => Answer) {
   const cache = useQueryClient();
   return useMutation({
     mutationFn: (input: Input) => deliver(request, toAnswer(input)),

@@ -25,7 +25,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import css from './board.module.css';
 import { isFiltering, useBoardFilter } from './board-filter.tsx';
 import { useBoardKeys } from './board-keys.ts';
-import { BoardRowsProvider, useBoardRows, useRowLinks } from './cards.ts';
+import { BoardCardsProvider, useBoardCards, useCardLinks } from './cards.ts';
 import {
   COLUMN_EMPTY,
   COLUMN_TITLES,
@@ -35,27 +35,27 @@ import {
   countElsewhere,
   PHONE_COLUMNS,
 } from './columns.ts';
-import { type RowSlots, StageRow } from './stage-row.tsx';
+import { type CardSlots, StageCard } from './stage-card.tsx';
 
-export interface LanesSlotProps extends Pick<RowSlots, 'RequestSlot'> {
-  /** What moves rows and follows their links; for the element around all columns. */
+export interface LanesSlotProps extends Pick<CardSlots, 'RequestSlot'> {
+  /** What moves cards and follows their links; for the element around all columns. */
   handlers: HTMLAttributes<HTMLElement>;
 }
 
-interface BoardColumnsProps extends RowSlots {
+interface BoardColumnsProps extends CardSlots {
   /** Draws the columns cut into lanes. */
   LanesSlot?: ComponentType<LanesSlotProps> | undefined;
 }
 
-/** The six columns; on a phone one at a time. Dragging a row to another column is a command. */
+/** The six columns; on a phone one at a time. Dragging a card to another column is a command. */
 export function BoardColumns({ RequestSlot, arm, LanesSlot }: BoardColumnsProps) {
   useBoardKeys(arm);
-  const rows = useBoardRows();
-  const handlers = { ...useRowDrag(), onClick: useRowLinks() };
+  const cards = useBoardCards();
+  const handlers = { ...useCardDrag(), onClick: useCardLinks() };
   return (
     <>
       <ColumnTabs />
-      <BoardRowsProvider value={rows}>
+      <BoardCardsProvider value={cards}>
         {LanesSlot === undefined ? (
           <div className={css.columns} {...handlers}>
             {COLUMNS.map((column) => (
@@ -65,7 +65,7 @@ export function BoardColumns({ RequestSlot, arm, LanesSlot }: BoardColumnsProps)
         ) : (
           <LanesSlot handlers={handlers} RequestSlot={RequestSlot} />
         )}
-      </BoardRowsProvider>
+      </BoardCardsProvider>
       <p hidden id={DRAG_HELP}>
         Press space to lift the stage, the arrow keys to move it to another column, space to drop it and Escape to
         cancel. Dropped on Running it starts, on Done it is completed.
@@ -75,7 +75,7 @@ export function BoardColumns({ RequestSlot, arm, LanesSlot }: BoardColumnsProps)
   );
 }
 
-/** Tells a screen reader where a lifted row is. */
+/** Tells a screen reader where a lifted card is. */
 function Said() {
   const said = useLifted((state) => state.said);
   return (
@@ -85,18 +85,18 @@ function Said() {
   );
 }
 
-/** What a row says of itself while it can be moved; its value is the stage's id. */
-const ROW = 'data-row';
+/** What a card says of itself while it can be moved; its value is the stage's id. */
+const CARD = 'data-movable';
 /** The attribute of a column's element; its value is the column. */
 const COLUMN = 'data-column';
 
 /**
- * Moves rows to other columns: with the browser's own drag and drop, or with Space and the arrow keys. A drop is a command.
- * These handlers belong to the element around all columns, so that a row costs nothing for being movable.
+ * Moves cards to other columns: with the browser's own drag and drop, or with Space and the arrow keys. A drop is a command.
+ * These handlers belong to the element around all columns, so that a card costs nothing for being movable.
  */
-function useRowDrag() {
+function useCardDrag() {
   const move = useMove();
-  /** Where the pointer went down: a press that begins on a button moves no row. */
+  /** Where the pointer went down: a press that begins on a button moves no card. */
   const pressed = useRef<Element | null>(null);
   useEndOfDrag();
   return {
@@ -105,7 +105,7 @@ function useRowDrag() {
       if (useLifted.getState().lifted?.by === 'keys') move.cancel();
     },
     onDragStart: (event: DragEvent) => {
-      const stageId = rowOf(event.target);
+      const stageId = cardOf(event.target);
       if (stageId === null) return;
       if (pressed.current?.closest('button') != null) {
         event.preventDefault();
@@ -113,7 +113,7 @@ function useRowDrag() {
       }
       event.dataTransfer.effectAllowed = 'move';
       event.dataTransfer.setData('text/plain', stageId);
-      // The browser takes its picture of the row first.
+      // The browser takes its picture of the card first.
       requestAnimationFrame(() => move.lift(stageId, 'pointer'));
     },
     onDragOver: (event: DragEvent) => {
@@ -150,12 +150,12 @@ type Move = ReturnType<typeof useMove>;
 function liftByKey({ key, target, ...event }: KeyboardEvent, move: Move): boolean {
   const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
   if (key !== ' ' || !isPlain || !(target instanceof HTMLElement) || target.dataset.card === undefined) return false;
-  const stageId = rowOf(target);
+  const stageId = cardOf(target);
   if (stageId !== null) move.lift(stageId, 'keys');
   return stageId !== null;
 }
 
-/** All keys are the lifted row's. */
+/** All keys are the lifted card's. */
 function onLiftedKey(key: string, move: Move): boolean {
   if (key === 'ArrowLeft') move.step(-1);
   if (key === 'ArrowRight') move.step(1);
@@ -209,7 +209,7 @@ function useMove() {
   };
 }
 
-/** Puts the row down when a drag ends outside of the columns, or after its row has left the page, which nothing tells. */
+/** Puts the card down when a drag ends outside of the columns, or after its card has left the page, which nothing tells. */
 function useEndOfDrag(): void {
   const isDragging = useLifted(({ lifted }) => lifted?.by === 'pointer');
   useEffect(() => {
@@ -226,9 +226,9 @@ function useEndOfDrag(): void {
   useEffect(() => () => useLifted.getState().putDown(''), []);
 }
 
-function rowOf(target: EventTarget): StageId | null {
-  const row = target instanceof Element ? target.closest(`[${ROW}]`) : null;
-  return row === null ? null : StageId.parse(row.getAttribute(ROW));
+function cardOf(target: EventTarget): StageId | null {
+  const card = target instanceof Element ? target.closest(`[${CARD}]`) : null;
+  return card === null ? null : StageId.parse(card.getAttribute(CARD));
 }
 
 function columnOf(target: EventTarget): Column | null {
@@ -236,7 +236,7 @@ function columnOf(target: EventTarget): Column | null {
   return section === null ? null : Column.parse(section.getAttribute(COLUMN));
 }
 
-/** A row that a person is moving to another column. */
+/** A card that a person is moving to another column. */
 interface Lifted {
   stageId: StageId;
   by: 'keys' | 'pointer';
@@ -253,7 +253,7 @@ interface LiftedStore {
   putDown(said: string): void;
 }
 
-/** The row that is being moved, by pointer or by keyboard. */
+/** The card that is being moved, by pointer or by keyboard. */
 const useLifted = create<LiftedStore>((set) => ({
   lifted: null,
   said: '',
@@ -265,13 +265,13 @@ const useLifted = create<LiftedStore>((set) => ({
   putDown: (said) => set((state) => (state.lifted === null ? state : { lifted: null, said })),
 }));
 
-interface BoardColumnProps extends Pick<RowSlots, 'RequestSlot'> {
+interface BoardColumnProps extends Pick<CardSlots, 'RequestSlot'> {
   column: Column;
-  /** Draws the rows, where they are more than one list. */
-  CellsSlot?: ComponentType<ColumnRowsProps>;
+  /** Draws the cards, where they are more than one list. */
+  CellsSlot?: ComponentType<ColumnCardsProps>;
 }
 
-/** One column: its head, its rows, and what a drop on it would do. */
+/** One column: its head, its cards, and what a drop on it would do. */
 export function BoardColumn({ column, RequestSlot, CellsSlot }: BoardColumnProps) {
   const { filter, save } = useBoardFilter();
   const select = useCallback((view: BoardView) => columnStages(view, column, save), [column, save]);
@@ -342,16 +342,16 @@ function DropTarget({ column, stageIds, isPhone, RequestSlot, CellsSlot }: DropT
   const isOff = !useCanCommand();
   const isFixed = isOff || isPhone;
   const lifted = useLifted(({ lifted }) => (lifted?.over === column ? lifted.stageId : null));
-  const Rows = CellsSlot ?? (stageIds.length > MAX_DRAWN ? VirtualRows : AllRows);
+  const Cards = CellsSlot ?? (stageIds.length > MAX_DRAWN ? VirtualCards : AllCards);
   return (
     <>
-      <Rows column={column} stageIds={stageIds} isOff={isOff} isFixed={isFixed} RequestSlot={RequestSlot} />
+      <Cards column={column} stageIds={stageIds} isOff={isOff} isFixed={isFixed} RequestSlot={RequestSlot} />
       {lifted !== null && <DropHint stageId={lifted} column={column} />}
     </>
   );
 }
 
-/** What happens if the row is dropped here. */
+/** What happens if the card is dropped here. */
 function DropHint({ stageId, column }: { stageId: StageId; column: Column }) {
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   const drop = stage === undefined ? null : dropOn(stage, column);
@@ -363,38 +363,38 @@ function DropHint({ stageId, column }: { stageId: StageId; column: Column }) {
   );
 }
 
-/** A longer column draws only the rows on the screen and a few around them. */
+/** A longer column draws only the cards on the screen and a few around them. */
 const MAX_DRAWN = 60;
 /** Two lines, and the hairline. */
-const ROW_HEIGHT = 49;
+const CARD_HEIGHT = 49;
 const OVERSCAN = 4;
 
-/** The id of the element that explains how a row is moved by keyboard. */
+/** The id of the element that explains how a card is moved by keyboard. */
 const DRAG_HELP = 'drag-help';
 
-export interface ColumnRowsProps extends Pick<RowSlots, 'RequestSlot'> {
+export interface ColumnCardsProps extends Pick<CardSlots, 'RequestSlot'> {
   column: Column;
   stageIds: readonly StageId[];
-  /** Whether rows stay where they are. */
+  /** Whether cards stay where they are. */
   isFixed: boolean;
   /** Whether nothing can be commanded now. */
   isOff: boolean;
 }
 
-/** The rows of a column that draws all of them. */
-function AllRows({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnRowsProps) {
+/** The cards of a column that draws all of them. */
+function AllCards({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnCardsProps) {
   const list = useList(column);
   return (
     <ul className={css.rows} {...list}>
       {stageIds.map((stageId) => (
-        <Row key={stageId} stageId={stageId} isFixed={isFixed} isOff={isOff} RequestSlot={RequestSlot} />
+        <CardItem key={stageId} stageId={stageId} isFixed={isFixed} isOff={isOff} RequestSlot={RequestSlot} />
       ))}
     </ul>
   );
 }
 
-/** The rows of a long column. */
-function VirtualRows({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnRowsProps) {
+/** The cards of a long column. */
+function VirtualCards({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnCardsProps) {
   const list = useList(column);
   const wanted = useBoardUi((ui) => ui.wanted);
   const { height, measureElement } = useMeasuring();
@@ -419,18 +419,18 @@ function VirtualRows({ column, stageIds, isFixed, isOff, RequestSlot }: ColumnRo
         const stageId = stageIds[index];
         if (stageId === undefined) return null;
         const props = { stageId, index, isFixed, isOff, RequestSlot, top: start, measure: virtualizer.measureElement };
-        return <Row key={stageId} {...props} />;
+        return <CardItem key={stageId} {...props} />;
       })}
     </ul>
   );
 }
 
 /**
- * How high rows are. A row that appears is taken to be as high as the last one that was measured, and measured by the browser
+ * How high cards are. A card that appears is taken to be as high as the last one that was measured, and measured by the browser
  * itself once it has laid it out: to ask for its height would lay out the page once more.
  */
 function useMeasuring() {
-  const height = useRef(ROW_HEIGHT);
+  const height = useRef(CARD_HEIGHT);
   const measureElement = useCallback(
     (
       element: Element,
@@ -449,26 +449,34 @@ function useMeasuring() {
 
 type Measuring = Virtualizer<HTMLUListElement, Element>;
 
-interface RowProps extends Pick<ColumnRowsProps, 'RequestSlot' | 'isFixed' | 'isOff'> {
+interface CardItemProps extends Pick<ColumnCardsProps, 'RequestSlot' | 'isFixed' | 'isOff'> {
   stageId: StageId;
-  /** Its place, in a column that does not draw all rows. */
+  /** Its place, in a column that does not draw all cards. */
   index?: number;
   top?: number;
   measure?: (element: HTMLElement | null) => void;
 }
 
-/** A row in its place. */
-export const Row = memo(function Row({ stageId, index, isFixed, isOff, RequestSlot, top, measure }: RowProps) {
+/** A card in its place. */
+export const CardItem = memo(function CardItem({
+  stageId,
+  index,
+  isFixed,
+  isOff,
+  RequestSlot,
+  top,
+  measure,
+}: CardItemProps) {
   const isLifted = useLifted(({ lifted }) => lifted?.stageId === stageId);
   return (
     <li
       ref={measure}
       data-index={index}
-      {...(isFixed ? {} : { draggable: true, [ROW]: stageId })}
+      {...(isFixed ? {} : { draggable: true, [CARD]: stageId })}
       style={top === undefined ? undefined : { position: 'absolute', top, left: 0, right: 0 }}
       data-dragging={isLifted}
     >
-      <StageRow stageId={stageId} RequestSlot={RequestSlot} isOff={isOff} dragHelp={isFixed ? undefined : DRAG_HELP} />
+      <StageCard stageId={stageId} RequestSlot={RequestSlot} isOff={isOff} dragHelp={isFixed ? undefined : DRAG_HELP} />
     </li>
   );
 });

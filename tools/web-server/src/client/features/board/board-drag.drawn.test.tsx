@@ -4,14 +4,14 @@ import { openPage } from '../../test/open-page.tsx';
 import { board, stage } from '../../test/samples.ts';
 
 const drawn = vi.hoisted(() => ({ rows: 0 }));
-vi.mock('./row-line.tsx', async (original) => {
-  const module = await original<typeof import('./row-line.tsx')>();
-  const { RowLine } = module;
-  const Counted: typeof RowLine = (props) => {
+vi.mock('./card-line.tsx', async (original) => {
+  const module = await original<typeof import('./card-line.tsx')>();
+  const { CardLine } = module;
+  const Counted: typeof CardLine = (props) => {
     drawn.rows += 1;
-    return RowLine(props);
+    return CardLine(props);
   };
-  return { ...module, RowLine: Counted };
+  return { ...module, CardLine: Counted };
 });
 
 const column = (name: string) => screen.findByRole('region', { name });

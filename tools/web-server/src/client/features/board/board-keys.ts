@@ -23,10 +23,10 @@ import { COLUMNS, columnStages, isLaneFolded, laneOf, lanesOf, PHONE_COLUMNS } f
 const SEQUENCE_MS = 1_500;
 
 /**
- * The board's keys, from the first one on, wherever the focus is. J, K and the arrow keys move from row to row, X picks the row in
+ * The board's keys, from the first one on, wherever the focus is. J, K and the arrow keys move from card to card, X picks the card in
  * hand, S starts it or all picked ones, H holds or releases them. Its request has keys of its own.
  *
- * @param arm tells that a person moved to the row of a request
+ * @param arm tells that a person moved to the card of a request
  */
 export function useBoardKeys(arm: (request: PendingRequest) => void): void {
   const cache = useQueryClient();
@@ -47,7 +47,7 @@ export function useBoardKeys(arm: (request: PendingRequest) => void): void {
   });
 }
 
-/** Calls `onKey` for each plain key that is nobody else's, and `onTab` for the row that Tab has reached. */
+/** Calls `onKey` for each plain key that is nobody else's, and `onTab` for the card that Tab has reached. */
 export function useDocumentKeys(
   onKey: (event: KeyboardEvent, isAfterG: boolean) => boolean,
   onTab: (stageId: StageId) => void = nothing,
@@ -78,7 +78,7 @@ function tabbed(onTab: (stageId: StageId) => void): void {
   if (stageId !== null) onTab(stageId);
 }
 
-/** Whether something over the board takes the keys, or a row is lifted. */
+/** Whether something over the board takes the keys, or a card is lifted. */
 const isCovered = (): boolean =>
   document.querySelector('[role="dialog"], [role="menu"], [role="listbox"], [data-dragging="true"]') !== null;
 
@@ -87,7 +87,7 @@ const focusedCard = (): StageId | null =>
     ? ((document.activeElement.dataset.card ?? null) as StageId | null)
     : null;
 
-/** The row that the next key is about: the one that is getting the focus, or has it. Keys may come faster than it moves. */
+/** The card that the next key is about: the one that is getting the focus, or has it. Keys may come faster than it moves. */
 const current = (): StageId | null => useBoardUi.getState().wanted ?? focusedCard();
 
 interface Move {
@@ -102,8 +102,8 @@ function move(view: BoardView, { key, target, save, arm }: Move): boolean {
   if (isLetter && !useLetterKeys.getState().on) return false;
   const columns = reachable(view, save);
   const lists = columns.map(({ stageIds }) => stageIds);
-  const row = current();
-  const from = row !== null && lists.some((stageIds) => stageIds.includes(row)) ? row : null;
+  const card = current();
+  const from = card !== null && lists.some((stageIds) => stageIds.includes(card)) ? card : null;
   // Tabs, menus and buttons have arrow keys of their own.
   if (!isLetter && from === null && target !== document.body) return false;
   const next = from === null ? first(columns) : cardAt(sideways(view, lists, from, key), from, key);
@@ -150,20 +150,20 @@ function first(columns: readonly Reachable[]): StageId | null {
 
 function act(view: BoardView, key: string): boolean {
   const ui = useBoardUi.getState();
-  const row = current();
+  const card = current();
   if (key === 'escape' && ui.picked.size > 0) {
     ui.unpick();
     return true;
   }
-  if (key === 'x' && row !== null) {
-    ui.togglePick(row);
+  if (key === 'x' && card !== null) {
+    ui.togglePick(card);
     return true;
   }
   if (key !== 's' && key !== 'h') return false;
-  const wanted = ui.picked.size > 0 ? ui.picked : new Set(row === null ? [] : [row]);
+  const wanted = ui.picked.size > 0 ? ui.picked : new Set(card === null ? [] : [card]);
   if (key === 'h') return pause(view, wanted);
   const startable = view.stages.filter((stage) => wanted.has(stage.id) && canStart(stage));
-  for (const stage of startable) void startFromRow(stage);
+  for (const stage of startable) void startFromCard(stage);
   if (startable.length > 0) ui.unpick();
   return startable.length > 0;
 }
@@ -185,16 +185,16 @@ function pause({ stages, holds }: BoardView, wanted: ReadonlySet<StageId>): bool
 /** Whether the stage was never started and is not done. */
 export const canStart = ({ session, completedAt }: StageView): boolean => session === null && completedAt === null;
 
-/** The reachable rows, column by column, each from the top. */
+/** The reachable cards, column by column, each from the top. */
 export type CardColumns<T> = readonly (readonly T[])[];
 
-/** The keys that move from row to row; J and K are the letters of the arrow keys. */
+/** The keys that move from card to card; J and K are the letters of the arrow keys. */
 const MOVES: ReadonlySet<string> = new Set([
   ...['j', 'k', 'arrowup', 'arrowdown', 'arrowleft', 'arrowright', 'home', 'end'],
 ]);
 
 /**
- * The row a key moves to: up and down within the column, left and right to the next column with rows (to the same place
+ * The card a key moves to: up and down within the column, left and right to the next column with cards (to the same place
  * or the last one), Home and End to the ends of the column. Null for any other key, and at the edges.
  *
  * @param key in small letters
@@ -229,15 +229,15 @@ export function cardAt<T>(columns: CardColumns<T>, current: T, key: string): T |
   }
 }
 
-/** Starts a stage; until that is answered, its row says so. */
-export async function startFromRow(stage: StageView): Promise<void> {
+/** Starts a stage; until that is answered, its card says so. */
+export async function startFromCard(stage: StageView): Promise<void> {
   const { id, title } = stage;
   const { setSending } = useBoardUi.getState();
   setSending(id, 'is being started');
   try {
     await startStage(id);
   } catch (error) {
-    const retry = () => void startFromRow(stage);
+    const retry = () => void startFromCard(stage);
     showFailure({ title: `${title} was not started`, error, stageId: id, retry });
   } finally {
     setSending(id, null);

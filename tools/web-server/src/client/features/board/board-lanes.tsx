@@ -6,7 +6,7 @@ import { createContext, Fragment, use, useCallback, useState } from 'react';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { boardQuery } from '../../data/queries.ts';
 import boardCss from './board.module.css';
-import { BoardColumn, type ColumnRowsProps, type LanesSlotProps, Row } from './board-columns.tsx';
+import { BoardColumn, CardItem, type ColumnCardsProps, type LanesSlotProps } from './board-columns.tsx';
 import { useBoardFilter } from './board-filter.tsx';
 import { COLUMN_TITLES, COLUMNS, isLaneFolded, type Lane, lanesOf } from './columns.ts';
 import css from './lanes.module.css';
@@ -72,7 +72,7 @@ function LaneHead({ lane, index }: { lane: Lane; index: number }) {
 }
 
 /** The stages of one column, lane by lane. */
-function Cells({ stageIds: _, column, ...row }: ColumnRowsProps) {
+function Cells({ stageIds: _, column, ...row }: ColumnCardsProps) {
   const lanes = use(Lanes);
   const isColumnFolded = useBoardUi((ui) => ui.folded.includes(column));
   const isPhone = useMediaQuery('(max-width: 767px)', false) ?? false;
@@ -85,7 +85,7 @@ function Cells({ stageIds: _, column, ...row }: ColumnRowsProps) {
 /** A longer cell begins with so many, and shows all of them when asked: a lane does not scroll on its own. */
 const MAX = 40;
 
-interface CellProps extends Omit<ColumnRowsProps, 'stageIds'> {
+interface CellProps extends Omit<ColumnCardsProps, 'stageIds'> {
   lane: Lane;
   column: Column;
   index: number;
@@ -103,7 +103,7 @@ function Cell({ lane, column, index, ...row }: CellProps) {
     <div className={css.cell} style={{ gridRow: rowOfHead(index) + 1 }}>
       <ul className={boardCss.rows} aria-label={`${laneName(lane)}, ${COLUMN_TITLES[column]}`}>
         {shown.map((stageId) => (
-          <Row key={stageId} {...row} stageId={stageId} />
+          <CardItem key={stageId} {...row} stageId={stageId} />
         ))}
       </ul>
       {shown.length < all.length && (

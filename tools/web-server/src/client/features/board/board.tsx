@@ -1,4 +1,4 @@
-import type { BoardView, ProjectId } from '@callboard/contract';
+import type { BoardView } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
 import {
   IconChevronDown,
@@ -34,22 +34,21 @@ import {
 } from './board-filter.tsx';
 import { BoardNotices } from './board-notices.tsx';
 import { laneOf } from './columns.ts';
-import type { RowSlots } from './stage-row.tsx';
+import type { CardSlots } from './stage-card.tsx';
 
-const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 // Not every board needs these, and none waits for them.
 const BoardLanes = lazyComponent(() => import('./board-lanes.tsx'));
 const StageGraph = lazyComponent(() => import('./stage-graph.tsx'));
 const EmptyBoard = lazyComponent(async () => ({ default: (await import('./empty-board.tsx')).EmptyBoard }));
 const PickedBar = lazyComponent(async () => ({ default: (await import('./picked-bar.tsx')).PickedBar }));
 
-interface BoardProps extends RowSlots {
-  /** A project's stored permission rules. */
-  RulesSlot: ComponentType<{ projectId: ProjectId }>;
+interface BoardProps extends CardSlots {
+  /** The form that is open over the board. */
+  FormsSlot: ComponentType;
 }
 
 /** The board: its bar, notices and columns, and the forms that open over it. */
-export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
+export function Board({ RequestSlot, arm, FormsSlot }: BoardProps) {
   const form = useBoardUi((ui) => ui.form?.kind ?? null);
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
@@ -67,14 +66,14 @@ export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
       </BoardFilterProvider>
       {/* Loaded once the board is there, and closed until it is needed. */}
       <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
-        <BoardForms RulesSlot={RulesSlot} />
+        <FormsSlot />
       </ErrorBoundary>
     </FullPage>
   );
 }
 
 /** The stages as the address says: in columns, in lanes of groups, or as a graph. */
-function Stages(slots: RowSlots) {
+function Stages(slots: CardSlots) {
   const { display } = useDisplay();
   if (display === 'columns') return <BoardColumns {...slots} />;
   if (display === 'lanes')

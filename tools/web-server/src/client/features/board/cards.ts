@@ -28,7 +28,7 @@ import {
   stoppedText,
 } from '../../lib/stage-status.ts';
 import { toolTitle } from '../../lib/tool-text.ts';
-import { wakeText } from '../../lib/wake-words.ts';
+import { wakeText } from '../../lib/wake-text.ts';
 import { askLine } from '../approvals/kinds/request-summary.ts';
 
 export interface CardData {
@@ -56,30 +56,30 @@ export function useCard(stageId: StageId): CardData | undefined {
 const observe = (cache: QueryClient) => new QueryObserver(cache, boardQuery);
 type BoardObserver = ReturnType<typeof observe>;
 
-/** Reads the board for rows: hundreds of them share one observer of it. */
-const BoardRows = createContext<BoardObserver | null>(null);
-export const BoardRowsProvider = BoardRows.Provider;
+/** Reads the board for cards: hundreds of them share one observer of it. */
+const BoardCards = createContext<BoardObserver | null>(null);
+export const BoardCardsProvider = BoardCards.Provider;
 
-/** Makes what `useRowCard` reads from. */
-export function useBoardRows(): BoardObserver {
+/** Makes what `useBoardCard` reads from. */
+export function useBoardCards(): BoardObserver {
   const cache = useQueryClient();
   const [observer] = useState(() => observe(cache));
   return observer;
 }
 
-/** Like `useCard`, for a row below a `BoardRowsProvider`. */
-export const useRowCard = (stageId: StageId): CardData | undefined =>
-  useRowData(useMemo(() => retainEqual((view) => readCard(view, stageId)), [stageId]));
+/** Like `useCard`, for a card below a `BoardCardsProvider`. */
+export const useBoardCard = (stageId: StageId): CardData | undefined =>
+  useBoardData(useMemo(() => retainEqual((view) => readCard(view, stageId)), [stageId]));
 
 /**
- * What a row reads from the board, below a `BoardRowsProvider`.
+ * What a card reads from the board, below a `BoardCardsProvider`.
  *
- * @param select always the same function for a row; it returns the same value again while nothing in it has changed
+ * @param select always the same function for a card; it returns the same value again while nothing in it has changed
  */
-export function useRowData<T>(select: (view: BoardView) => T): T | undefined {
+export function useBoardData<T>(select: (view: BoardView) => T): T | undefined {
   const cache = useQueryClient();
-  const observer = use(BoardRows);
-  if (observer === null) throw new Error('There is no BoardRowsProvider above this row.');
+  const observer = use(BoardCards);
+  if (observer === null) throw new Error('There is no BoardCardsProvider above this card.');
   const read = () => {
     const view = cache.getQueryData(boardQuery.queryKey);
     return view === undefined ? undefined : select(view);
@@ -87,7 +87,7 @@ export function useRowData<T>(select: (view: BoardView) => T): T | undefined {
   return useSyncExternalStore(observer.subscribe, read);
 }
 
-/** Returns the same card again while nothing in it has changed: hundreds of rows read the board at each event. */
+/** Returns the same card again while nothing in it has changed: hundreds of cards read the board at each event. */
 function retainEqual(read: (view: BoardView) => CardData | undefined): (view: BoardView) => CardData | undefined {
   let last: CardData | undefined;
   return (view) => {
@@ -132,7 +132,7 @@ const NONE: readonly PendingRequest[] = [];
 export const firstRequestOf = (view: BoardView, stageId: StageId): PendingRequest | null =>
   indexOf(view).pending.get(stageId)?.[0] ?? null;
 
-/** At most this many words stand in a row. */
+/** At most this many words stand in a card. */
 const MAX_RISKS = 2;
 
 const risksOf = ([first]: readonly PendingRequest[]): readonly string[] =>
@@ -267,7 +267,7 @@ const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
 /** Returns the path in a described action; null if it is about something else. */
 const pathIn = (action: string): string | null => FILE_ACTION.exec(action)?.[1] ?? null;
 
-/** When it starts, or goes on, and why not now. A row has little room, so the time comes first. */
+/** When it starts, or goes on, and why not now. A card has little room, so the time comes first. */
 function delayedText(does: 'Starts' | 'Goes on', pause: CardFacts['startDelay']): string {
   if (pause === undefined) return `${does} automatically`;
   const { reason, until } = pause;
@@ -283,7 +283,7 @@ function atLimitText({ stage: { session }, startDelay }: CardFacts): string | nu
   return isAhead(resumesAt) ? `Goes on at ${comingTime(resumesAt)}: usage limit` : GOES_ON;
 }
 
-/** What a running stage's row says where nothing finer is known. */
+/** What a running stage's card says where nothing finer is known. */
 function runningText(facts: CardFacts): Pick<CardText, 'text'> {
   const { stage } = facts;
   const { session } = stage;
@@ -343,7 +343,7 @@ function phaseText(stage: StageView): PhaseText | null {
   return { label, index, total: pipeline.length };
 }
 
-/** What a session does this moment, for its row. */
+/** What a session does this moment, for its card. */
 export interface ActivityText {
   /** `text`: the end of what Claude writes; the newest words are at its end. */
   kind: 'text' | 'command' | 'action';
@@ -400,8 +400,8 @@ export function activityText(now: SessionNow): ActivityText {
   }
 }
 
-/** Follows the links of rows within this page. The handler belongs to the element around all of them. */
-export function useRowLinks(): (event: MouseEvent) => void {
+/** Follows the links of cards within this page. The handler belongs to the element around all of them. */
+export function useCardLinks(): (event: MouseEvent) => void {
   const navigate = useNavigate();
   return useCallback(
     (event) => {

@@ -14,9 +14,9 @@ import { FullPage, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { useLetterKeys } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { useDocumentKeys } from './board-keys.ts';
+import { CardLine } from './card-line.tsx';
 import { type CardData, useCard } from './cards.ts';
 import { COLUMN_TITLES } from './columns.ts';
-import { RowLine } from './row-line.tsx';
 import css from './sessions-table.module.css';
 
 const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
@@ -147,7 +147,7 @@ function Detail({ card, state }: { card: CardData; state: StateLabel }) {
   if (state.text === PHASE_FINISHED) return <span className="truncate">{phaseNow(card.stage)}</span>;
   if (limitWaitText(card.stage) === state.text) return null;
   if (card.text.text.toLowerCase() === state.text.toLowerCase()) return null;
-  return <RowLine card={card} />;
+  return <CardLine card={card} />;
 }
 
 const STEPS: Readonly<Record<string, number>> = { j: 1, arrowdown: 1, k: -1, arrowup: -1 };

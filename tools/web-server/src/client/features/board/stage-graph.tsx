@@ -8,7 +8,7 @@ import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { count } from '../../lib/format.ts';
 import { ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { isFiltering, useBoardFilter } from './board-filter.tsx';
-import { BoardRowsProvider, type CardData, useBoardRows, useRowCard, useRowData, useRowLinks } from './cards.ts';
+import { BoardCardsProvider, type CardData, useBoardCard, useBoardCards, useBoardData, useCardLinks } from './cards.ts';
 import { COLUMN_TITLES } from './columns.ts';
 import css from './graph.module.css';
 import {
@@ -26,8 +26,8 @@ import { type GraphZoom, NODE_LINK, useGraphKeys, useGraphLayout, useGraphZoom, 
 /** The board as a graph: what has to be done first stands to the left. A table beneath says the same. */
 export default function StageGraphView() {
   const { filter, save } = useBoardFilter();
-  const rows = useBoardRows();
-  const onClick = useRowLinks();
+  const rows = useBoardCards();
+  const onClick = useCardLinks();
   // Structural sharing keeps the graph the same object until a stage, a dependency or the filter changes.
   const select = useCallback((view: BoardView): StageGraph => graphOf(view, save), [save]);
   const { data: graph } = useQuery({ ...boardQuery, select });
@@ -35,14 +35,14 @@ export default function StageGraphView() {
   if (graph.stageIds.length === 0)
     return <p className={css.none}>{isFiltering(filter) ? 'Nothing matches' : 'No stages yet'}</p>;
   return (
-    <BoardRowsProvider value={rows}>
+    <BoardCardsProvider value={rows}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it only follows the links within */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: it only follows the links within */}
       <div className={css.page} onClick={onClick}>
         <Graph graph={graph} />
         <GraphTable stageIds={graph.stageIds} />
       </div>
-    </BoardRowsProvider>
+    </BoardCardsProvider>
   );
 }
 
@@ -134,8 +134,8 @@ const Nodes = memo(function Nodes({ stageIds, places }: NodesProps) {
 
 /** One stage: where it stands, and what it waits for. */
 const Node = memo(function Node({ stageId }: { stageId: StageId }) {
-  const card = useRowCard(stageId);
-  const relations = useRowData(useMemo(() => relationsReader(stageId), [stageId]));
+  const card = useBoardCard(stageId);
+  const relations = useBoardData(useMemo(() => relationsReader(stageId), [stageId]));
   if (card === undefined || relations === undefined) return null;
   const { stage, project } = card;
   const { text, tone } = nodeText(card, relations.waitsFor);

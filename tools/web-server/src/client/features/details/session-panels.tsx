@@ -1,6 +1,7 @@
 import {
   awaitsTasks,
   type BackgroundTask,
+  comingWakeUps,
   isCommandTask,
   type McpServer,
   type McpState,
@@ -34,7 +35,7 @@ import {
 } from '../../data/session-commands.ts';
 import { count, formatSize } from '../../lib/format.ts';
 import { gapSentences, gapsText } from '../../lib/stage-status.ts';
-import { comingWakeUps, wakeTime } from '../../lib/wake-words.ts';
+import { wakeTime } from '../../lib/wake-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -252,7 +253,7 @@ function TaskPanel({ stageId, session }: TaskPanelProps) {
   const canCommand = useCanCommand();
   const isRunning = ({ taskId }: BackgroundTask) => tasks.some((task) => task.taskId === taskId);
   const stopping = stop.isPending ? stop.variables : null;
-  const wakeUps = comingWakeUps(session);
+  const wakeUps = comingWakeUps(session, new Date());
   return (
     <>
       {wakeUps.length > 0 && (

@@ -8,8 +8,12 @@ import {
   type ReceiptCall,
   receiptCounts,
   resumeCommand,
+  type StageFieldHaving,
+  type StageFieldWith,
   type StageView,
   shellQuote,
+  stageFields,
+  stageFieldsWith,
 } from '@callboard/contract';
 import { Autocomplete, Button, Flex, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
@@ -17,7 +21,7 @@ import { type ComponentType, type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { usageOf, useBudget } from '../../data/budget-data.ts';
 import { budgetsDialog } from '../../data/dialogs.ts';
-import { boardQuery, ownGroups, useCapabilities } from '../../data/queries.ts';
+import { boardQuery, useCapabilities, valuesOf } from '../../data/queries.ts';
 import { useSetMode, useSetModel } from '../../data/session-commands.ts';
 import { useSetFinish, useSetResumes, useSetSandbox } from '../../data/stage-commands.ts';
 import { useCommand } from '../../data/use-command.tsx';
@@ -62,9 +66,11 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
         <Row name="Title">{stage.title}</Row>
         <Row name="Stage">{stage.id}</Row>
         <Row name="Project">{stage.projectId}</Row>
-        <Row name="Group">
-          <StageGroup stage={stage} />
-        </Row>
+        {stageFieldsWith('inDetails').map((key) => (
+          <Row key={key} name={stageFields[key].label}>
+            <StageText stage={stage} field={key} />
+          </Row>
+        ))}
         {worktree !== null && (
           <>
             <Row name="Worktree">
@@ -286,31 +292,32 @@ function StageFinish({ stage }: { stage: StageView }) {
   );
 }
 
-/** The group that a stage belongs to. What is typed is sent on Enter, on leaving the field, or with the choice of a known group. */
-function StageGroup({ stage }: { stage: StageView }) {
-  const { data: groups = [] } = useQuery({ ...boardQuery, select: ownGroups });
-  const stored = stage.group ?? '';
+/** A text of a stage. What is typed is sent on Enter, on leaving the field, or with the choice of a value that another stage has. */
+function StageText({ stage, field }: { stage: StageView; field: StageFieldWith<'inDetails'> }) {
+  const { label, chip, maxLength }: StageFieldHaving<'label' | 'chip'> = stageFields[field];
+  const { data: known = [] } = useQuery({ ...boardQuery, select: valuesOf(field) });
+  const stored = stage[field] ?? '';
   const [typed, setTyped] = useState<string | null>(null);
   const canCommand = useCanCommand();
-  const move = useCommand({
-    run: (group: string) => client.command('update_stage', { stageId: stage.id, patch: { group: group || null } }),
-    failed: `The group of ${stage.title} was not changed`,
+  const change = useCommand({
+    run: (text: string) => client.command('update_stage', { stageId: stage.id, patch: { [field]: text || null } }),
+    failed: `The ${label.toLowerCase()} of ${stage.title} was not changed`,
   });
-  const send = (text: string) => {
-    const group = text.trim();
-    if (group === stored || move.isPending) setTyped(null);
-    else move.mutate(group, { onSettled: () => setTyped(null) });
+  const send = (entered: string) => {
+    const text = entered.trim();
+    if (text === stored || change.isPending) setTyped(null);
+    else change.mutate(text, { onSettled: () => setTyped(null) });
   };
   return (
     <Autocomplete
-      aria-label="Group"
-      placeholder="No group"
+      aria-label={label}
+      placeholder={chip.none}
       size="xs"
       maw={260}
-      maxLength={60}
-      data={groups}
+      maxLength={maxLength}
+      data={chip.suggests ? known : []}
       value={typed ?? stored}
-      disabled={!canCommand || move.isPending}
+      disabled={!canCommand || change.isPending}
       onChange={setTyped}
       onOptionSubmit={send}
       onBlur={() => typed !== null && send(typed)}

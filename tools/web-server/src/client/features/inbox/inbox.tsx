@@ -32,7 +32,7 @@ import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { useStable } from '../../ui/stable-button.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { askFor } from '../approvals/arming.ts';
-import { DecisionButton, DecisionSlot, ROOM, useDecision, useKeysWork } from '../approvals/decision-slot.tsx';
+import { DecisionButton, DecisionSlot, ROOM, useDecisionGuard, useKeysWork } from '../approvals/decision-slot.tsx';
 import { inOrder, useAside } from '../approvals/presentation.tsx';
 import { DelayedAnswers, RequestSection } from '../approvals/request-section.tsx';
 import { useDecideAll, useNotDelayedByMe } from '../approvals/use-decide.tsx';
@@ -396,7 +396,7 @@ function InboxStage({ stage }: { stage: StageView }) {
 function ContinueAction({ stage }: { stage: StageView }) {
   const step = useNextStep(stage);
   const doesId = useId();
-  const { mayKeyDecide } = useDecision();
+  const { mayKeyDecide } = useDecisionGuard();
   const keysWork = useKeysWork();
   const off = !useCanCommand() || step === null || step.isSending;
   const act = () => step?.run();
@@ -445,7 +445,7 @@ function Retry({ denied, title }: { denied: DeniedCall; title: string }) {
 function RetryStep({ denied, title, rules }: { denied: DeniedCall; title: string; rules: readonly string[] }) {
   const retry = useRetryDenial(title);
   const doesId = useId();
-  const { mayKeyDecide } = useDecision();
+  const { mayKeyDecide } = useDecisionGuard();
   const isStable = useStable();
   const keysWork = useKeysWork() && isStable;
   const off = !useCanCommand() || !isStable || retry.isPending || retry.isSuccess;

@@ -1,4 +1,14 @@
-import { type Capabilities, type PermissionMode, type Project, ProjectId, type StageId } from '@callboard/contract';
+import {
+  type Capabilities,
+  type PermissionMode,
+  type Project,
+  ProjectId,
+  type StageFieldHaving,
+  type StageFieldWith,
+  type StageId,
+  stageFields,
+  stageFieldsWith,
+} from '@callboard/contract';
 import { Autocomplete, MultiSelect, Text, TextInput } from '@mantine/core';
 import {
   IconBolt,
@@ -19,7 +29,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId, useState } from 'react';
 import { useMachineChoice } from '../../data/machines.ts';
-import { boardQuery, branchesQuery, ownGroups, useCapabilities } from '../../data/queries.ts';
+import { boardQuery, branchesQuery, useCapabilities, valuesOf } from '../../data/queries.ts';
 import { phaseOf } from '../../lib/phases.ts';
 import {
   choosePipeline,
@@ -45,6 +55,11 @@ import { PRIORITIES, PriorityMark, ProjectMark, priorityLabel } from '../../ui/m
 import { Hint } from '../../ui/primitives.tsx';
 import css from './chips.module.css';
 
+/** The fields of a stage that are a line of text and nothing else. */
+const TEXT_CHIPS = stageFieldsWith('chip');
+
+type Panel = 'branch' | 'depends' | StageFieldWith<'chip'>;
+
 interface StageChipsProps extends StageFormControl {
   stageId: StageId | null;
   /** Whether the stage was not started yet. */
@@ -53,10 +68,10 @@ interface StageChipsProps extends StageFormControl {
 
 /** Everything about a stage that has a default. */
 export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
-  const [panel, setPanel] = useState<'branch' | 'depends' | 'group' | null>(null);
+  const [panel, setPanel] = useState<Panel | null>(null);
   const panelId = useId();
   const { form, errors } = part;
-  const chip = (name: 'branch' | 'depends' | 'group') => ({
+  const chip = (name: Panel) => ({
     isOpen: panel === name,
     panelId,
     press: () => setPanel(panel === name ? null : name),
@@ -89,15 +104,18 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
             {form.dependsOn.length === 0 ? 'Depends on nothing' : `Depends on ${form.dependsOn.join(', ')}`}
           </PanelChip>
         )}
-        <PanelChip
-          {...chip('group')}
-          label="Group"
-          icon={<IconTag size={14} aria-hidden />}
-          isSet={form.group !== ''}
-          isWrong={errors.group !== undefined}
-        >
-          {form.group === '' ? 'No group' : form.group}
-        </PanelChip>
+        {TEXT_CHIPS.filter((key) => isOpen || stageFields[key].afterStart === 'form').map((key) => (
+          <PanelChip
+            key={key}
+            {...chip(key)}
+            label={stageFields[key].label}
+            icon={<IconTag size={14} aria-hidden />}
+            isSet={form[key] !== ''}
+            isWrong={errors[key] !== undefined}
+          >
+            {form[key] === '' ? stageFields[key].chip.none : form[key]}
+          </PanelChip>
+        ))}
         {isOpen && <PipelineChip {...part} />}
         <FinishChip {...part} />
         {isOpen && <SandboxChip {...part} />}
@@ -109,7 +127,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
         <div className={css.panel} id={panelId}>
           {panel === 'branch' && <BranchPanel {...part} />}
           {panel === 'depends' && <DependenciesPanel {...part} stageId={stageId} />}
-          {panel === 'group' && <GroupPanel {...part} />}
+          {panel !== 'branch' && panel !== 'depends' && <TextPanel {...part} field={panel} />}
         </div>
       )}
     </>
@@ -515,17 +533,18 @@ function DependenciesPanel({ form, set, errors, stageId }: StageFormControl & { 
   );
 }
 
-/** What the stage belongs to: a lane of the board, and a filter. */
-function GroupPanel({ form, set, errors }: StageFormControl) {
-  const { data: groups = [] } = useQuery({ ...boardQuery, select: ownGroups });
+/** A line of text. */
+function TextPanel({ form, set, errors, field }: StageFormControl & { field: StageFieldWith<'chip'> }) {
+  const { label, chip }: StageFieldHaving<'label' | 'chip'> = stageFields[field];
+  const { data: known = [] } = useQuery({ ...boardQuery, select: valuesOf(field) });
   return (
     <Autocomplete
-      label="Group"
-      placeholder="Its lane on the board, such as an epic or a ticket"
-      data={groups}
-      value={form.group}
-      error={errors.group}
-      onChange={(group) => set({ group })}
+      label={label}
+      placeholder={chip.hint}
+      data={chip.suggests ? known : []}
+      value={form[field]}
+      error={errors[field]}
+      onChange={(text) => set({ [field]: text })}
       comboboxProps={{ withinPortal: false }}
     />
   );

@@ -31,22 +31,23 @@ import { canAcknowledgeDenial, phaseNext } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import { startFromRow } from './board-keys.ts';
-import { type CardData, useRowCard } from './cards.ts';
-import css from './row.module.css';
+import { startFromCard } from './board-keys.ts';
+import css from './card.module.css';
 import {
+  CardLine,
+  FieldsOfCard,
   Figures,
   LeftOut,
-  MachineOfRow,
+  MachineOfCard,
   OpenRequests,
   PausedMark,
   PhaseDots,
   Queued,
-  RowLine,
   SessionMarks,
-} from './row-line.tsx';
+} from './card-line.tsx';
+import { type CardData, useBoardCard } from './cards.ts';
 
-/** Made once, of one path: each row has them. */
+/** Made once, of one path: each card has them. */
 const DOTS = (
   <svg
     width={16}
@@ -61,7 +62,7 @@ const DOTS = (
   </svg>
 );
 
-/** The actions on a stage from its row. The menu is made when it is first opened: there are hundreds of rows. */
+/** The actions on a stage from its card. The menu is made when it is first opened: there are hundreds of cards. */
 function CardMenu({ stage }: { stage: StageView }) {
   const [wasOpened, setWasOpened] = useState(false);
   const button = { className: css.moreButton, 'aria-label': `More for ${stage.title}`, title: 'More' };
@@ -162,7 +163,7 @@ interface StartButtonProps extends ActionProps {
   isOff: boolean;
 }
 
-/** A plain button without a state of its own: hundreds of rows have one. */
+/** A plain button without a state of its own: hundreds of cards have one. */
 const StartButton = ({ stage, describedBy, isSending, isOff }: StartButtonProps) => (
   <button
     type="button"
@@ -171,13 +172,13 @@ const StartButton = ({ stage, describedBy, isSending, isOff }: StartButtonProps)
     aria-describedby={describedBy}
     aria-busy={isSending}
     disabled={isOff || isSending}
-    onClick={() => void startFromRow(stage)}
+    onClick={() => void startFromCard(stage)}
   >
     Start
   </button>
 );
 
-interface RowCommandProps {
+interface CardCommandProps {
   describedBy: string;
   variant?: 'default';
   command: { isPending: boolean; mutate: (stageId: StageView['id']) => void };
@@ -185,7 +186,7 @@ interface RowCommandProps {
   children: ReactNode;
 }
 
-function RowCommand({ describedBy, variant, command, stageId, children }: RowCommandProps) {
+function CardCommand({ describedBy, variant, command, stageId, children }: CardCommandProps) {
   const off = !useCanCommand();
   return (
     <Button
@@ -206,9 +207,9 @@ function SeenButton({ stage, describedBy }: ActionProps) {
   const command = useAcknowledgeDenial(stage.title);
   if (!canAcknowledgeDenial(stage)) return null;
   return (
-    <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
+    <CardCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
       Seen
-    </RowCommand>
+    </CardCommand>
   );
 }
 
@@ -218,9 +219,9 @@ function AdvanceButton({ stage, describedBy }: ActionProps) {
   const isHuman = stage.session?.atGate === true && checkAtGate(stage) === null;
   if (!isHuman || stage.session?.alarm !== null || stage.session.terminal !== null) return null;
   return (
-    <RowCommand stageId={stage.id} describedBy={describedBy} command={command}>
+    <CardCommand stageId={stage.id} describedBy={describedBy} command={command}>
       Start {phaseNext(stage)}
-    </RowCommand>
+    </CardCommand>
   );
 }
 
@@ -229,30 +230,30 @@ function RunCheckButton({ stage, describedBy }: ActionProps) {
   const command = useRunCheck(stage.title);
   if (checkAtGate(stage) === null || stage.session?.alarm !== null || stage.session.terminal !== null) return null;
   return (
-    <RowCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
+    <CardCommand variant="default" stageId={stage.id} describedBy={describedBy} command={command}>
       Run again
-    </RowCommand>
+    </CardCommand>
   );
 }
 
-/** What the app puts into a row. */
-export interface RowSlots {
+/** What the app puts into a card. */
+export interface CardSlots {
   /** Answers the stage's request, if one line is enough to decide. */
   RequestSlot: ComponentType<{ stageId: StageId; describedBy: string; inHand: boolean }>;
-  /** A person moved to the row of this request with a key. */
+  /** A person moved to the card of this request with a key. */
   arm: (request: PendingRequest) => void;
 }
 
-interface StageRowProps extends Pick<RowSlots, 'RequestSlot'> {
+interface StageCardProps extends Pick<CardSlots, 'RequestSlot'> {
   stageId: StageId;
   /** Whether nothing can be commanded now. */
   isOff: boolean;
-  /** The id of the element that explains how to move a row by keyboard. */
+  /** The id of the element that explains how to move a card by keyboard. */
   dragHelp?: string | undefined;
 }
 
-/** What this tab knows of a row, in one subscription. */
-const rowUi = ({ sending, picked, inHand, wanted }: ReturnType<typeof useBoardUi.getState>, stageId: StageId) => ({
+/** What this tab knows of a card, in one subscription. */
+const cardUi = ({ sending, picked, inHand, wanted }: ReturnType<typeof useBoardUi.getState>, stageId: StageId) => ({
   sending: sending[stageId],
   isPicked: picked.has(stageId),
   inHand: inHand === stageId,
@@ -260,9 +261,9 @@ const rowUi = ({ sending, picked, inHand, wanted }: ReturnType<typeof useBoardUi
 });
 
 /** One stage on the board: its title, and beneath what it does now. */
-export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dragHelp }: StageRowProps) {
-  const card = useRowCard(stageId);
-  const { sending, isPicked, inHand, isWanted } = useBoardUi(useShallow((ui) => rowUi(ui, stageId)));
+export const StageCard = memo(function StageCard({ stageId, RequestSlot, isOff, dragHelp }: StageCardProps) {
+  const card = useBoardCard(stageId);
+  const { sending, isPicked, inHand, isWanted } = useBoardUi(useShallow((ui) => cardUi(ui, stageId)));
   const id = useId();
   const root = useRef<HTMLElement>(null);
   useSlide(stageId, card?.stage.column, root);
@@ -272,7 +273,7 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
   return (
     <article
       ref={root}
-      className={css.row}
+      className={css.card}
       data-column={stage.column}
       data-picked={isPicked}
       data-whole={card.text.isWhole}
@@ -286,7 +287,7 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
           {isPicked ? <IconCheck size={14} role="img" aria-label="Selected" /> : <ProjectMark name={card.project} />}
         </span>
         <h3 className={css.title} id={`${id}title`}>
-          <RowLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
+          <CardLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
         </h3>
         <TopMarks card={card} />
         <span className={css.more}>
@@ -295,10 +296,11 @@ export const StageRow = memo(function StageRow({ stageId, RequestSlot, isOff, dr
       </div>
       <div className={css.line}>
         <div className={css.does} id={`${id}words`}>
-          {sending === undefined ? <RowLine card={card} /> : <span role="status">{sending}...</span>}
+          {sending === undefined ? <CardLine card={card} /> : <span role="status">{sending}...</span>}
         </div>
         <Figures stage={stage} isAsking={pending > 0} />
-        <MachineOfRow stage={stage} />
+        <MachineOfCard stage={stage} />
+        <FieldsOfCard stage={stage} />
         <SessionMarks stage={stage} />
         <span className={css.id}>
           <StageIdText id={stage.id} />
@@ -339,7 +341,7 @@ function TopMarks({ card }: { card: CardData }) {
   );
 }
 
-interface RowLinkProps {
+interface CardLinkProps {
   stage: StageView;
   project: string;
   describedBy: string | undefined;
@@ -347,10 +349,10 @@ interface RowLinkProps {
 }
 
 /**
- * The title, which opens the stage. It has the row's focus, and keeps it when the row moves to another column. A plain
- * link, which `useRowLinks` follows: the router's own would draw each row again at every change of the address.
+ * The title, which opens the stage. It has the card's focus, and keeps it when the card moves to another column. A plain
+ * link, which `useCardLinks` follows: the router's own would draw each card again at every change of the address.
  */
-function RowLink({ stage: { id, title }, project, describedBy, isWanted }: RowLinkProps) {
+function CardLink({ stage: { id, title }, project, describedBy, isWanted }: CardLinkProps) {
   const ref = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
     const link = ref.current;
@@ -380,19 +382,19 @@ function RowLink({ stage: { id, title }, project, describedBy, isWanted }: RowLi
   );
 }
 
-/** A row that has changed its column slides to its new place from where it stood. */
+/** A card that has changed its column slides to its new place from where it stood. */
 function useSlide(stageId: StageId, column: Column | undefined, root: RefObject<HTMLElement | null>): void {
   const cache = useQueryClient();
   useLayoutEffect(() => {
-    const row = root.current;
-    if (row === null || column === undefined) return;
+    const card = root.current;
+    if (card === null || column === undefined) return;
     const from = useBoardUi.getState().occupy(stageId);
-    if (from !== null) slideFrom(row, from);
+    if (from !== null) slideFrom(card, from);
     return () => {
       const view = cache.getQueryData(boardQuery.queryKey);
       const now = view?.stages.find(({ id }) => id === stageId)?.column;
-      // A row that is scrolled out of sight is in its column still.
-      if (now !== undefined && now !== column) useBoardUi.getState().vacate(stageId, row.getBoundingClientRect());
+      // A card that is scrolled out of sight is in its column still.
+      if (now !== undefined && now !== column) useBoardUi.getState().vacate(stageId, card.getBoundingClientRect());
     };
   }, [stageId, column, root, cache]);
 }

@@ -1,21 +1,26 @@
 import type { BoardView, ProjectId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, useState } from 'react';
-import { type BoardForm, useBoardUi } from '../../data/board-ui.ts';
-import { boardQuery } from '../../data/queries.ts';
-import { discardForm, leaveForm, useUnsavedForms } from '../../data/unsaved-forms.ts';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { ConversationsForm, IssuesForm } from '../import/import-forms.tsx';
-import { AddProjectForm } from '../projects/add-project-form.tsx';
-import { ProjectForms } from '../projects/project-forms.tsx';
-import { EditStageForm, NewStageForm } from '../stages/stage-forms.tsx';
+import { useState } from 'react';
+import { type BoardForm, useBoardUi } from '../data/board-ui.ts';
+import { boardQuery } from '../data/queries.ts';
+import { discardForm, leaveForm, useUnsavedForms } from '../data/unsaved-forms.ts';
+import { ConversationsForm, IssuesForm } from '../features/import/import-forms.tsx';
+import { AddProjectForm } from '../features/projects/add-project-form.tsx';
+import { ProjectForms } from '../features/projects/project-forms.tsx';
+import { EditStageForm, NewStageForm } from '../features/stages/stage-forms.tsx';
+import { Confirm, Dialog } from '../ui/dialog.tsx';
+import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 
-interface BoardFormsProps {
-  RulesSlot: ComponentType<{ projectId: ProjectId }>;
-}
+const ProjectRules = lazyComponent(() => import('../features/rules/project-rules.tsx'));
+
+const Rules = ({ projectId }: { projectId: ProjectId }) => (
+  <ErrorBoundary name="The rules">
+    <ProjectRules projectId={projectId} />
+  </ErrorBoundary>
+);
 
 /** The form that is open over the board. */
-export default function BoardForms({ RulesSlot }: BoardFormsProps) {
+export default function BoardForms() {
   const form = useBoardUi((ui) => ui.form);
   const { asked, ask } = useUnsavedForms();
   // The form stays in the dialog while it fades out.
@@ -30,7 +35,7 @@ export default function BoardForms({ RulesSlot }: BoardFormsProps) {
         title={title}
         size={shown?.kind === 'add-project' ? 480 : 720}
       >
-        {shown !== null && <Form form={shown} RulesSlot={RulesSlot} />}
+        {shown !== null && <Form form={shown} />}
       </Dialog>
       <Confirm
         opened={asked !== null && form !== null}
@@ -63,7 +68,7 @@ function titleOf({ stages, projects }: BoardView, form: BoardForm | null): strin
   }
 }
 
-function Form({ form, RulesSlot }: BoardFormsProps & { form: BoardForm }) {
+function Form({ form }: { form: BoardForm }) {
   switch (form.kind) {
     case 'new-stage':
       return <NewStageForm wantedProject={form.projectId} />;
@@ -76,6 +81,6 @@ function Form({ form, RulesSlot }: BoardFormsProps & { form: BoardForm }) {
     case 'add-project':
       return <AddProjectForm thenNewStage={form.thenNewStage} />;
     case 'project':
-      return <ProjectForms projectId={form.projectId} tab={form.tab} RulesSlot={RulesSlot} />;
+      return <ProjectForms projectId={form.projectId} tab={form.tab} RulesSlot={Rules} />;
   }
 }

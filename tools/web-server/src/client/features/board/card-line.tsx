@@ -1,4 +1,4 @@
-import { awaitsTasks, isMidTurn, type SessionSummary, type StageView } from '@callboard/contract';
+import { awaitsTasks, isMidTurn, type SessionSummary, type StageView, shownFields } from '@callboard/contract';
 import { IconBan, IconInfoCircle, IconMessages, IconPlayerPause } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { usageOf } from '../../data/budget-data.ts';
@@ -13,11 +13,11 @@ import { IsolationMark, KindIcon, MachineMark } from '../../ui/marks.tsx';
 import { Count } from '../../ui/primitives.tsx';
 import { PullRequestLine } from '../../ui/pull-request-line.tsx';
 import { TextWithPath, TimeSince } from '../../ui/text.tsx';
+import css from './card.module.css';
 import { activityText, backgroundText, type CardData, type PhaseText } from './cards.ts';
-import css from './row.module.css';
 
 /** The line below a title: what the stage does now, asks, waits for or has made. */
-export function RowLine({ card: { stage, text } }: { card: CardData }) {
+export function CardLine({ card: { stage, text } }: { card: CardData }) {
   const stalled = stage.session?.stalledSince ?? null;
   if (stage.column === 'running') return <NowLine stage={stage} otherwise={text.text} />;
   if (stage.column === 'review' && stage.pullRequest !== null)
@@ -52,7 +52,7 @@ export function RowLine({ card: { stage, text } }: { card: CardData }) {
   );
 }
 
-/** What Claude does this second: the only part of a row that changes while a turn runs. */
+/** What Claude does this second: the only part of a card that changes while a turn runs. */
 function NowLine({ stage: { session }, otherwise }: { stage: StageView; otherwise: string }) {
   const now = useSessionNow(session);
   if (now === null) return <span className={css.words}>{otherwise}</span>;
@@ -122,11 +122,20 @@ export function PausedMark({ card: { stage, paused, text } }: { card: CardData }
 }
 
 /** Where the stage runs, if there is more than one machine. */
-export function MachineOfRow({ stage }: { stage: StageView }) {
+export function MachineOfCard({ stage }: { stage: StageView }) {
   const place = useStagePosition(stage);
   if (place === null || stage.completedAt !== null) return null;
   return <MachineMark {...place} className={css.machine} />;
 }
+
+/** What the fields of a stage show on its card. */
+export const FieldsOfCard = ({ stage }: { stage: StageView }) =>
+  shownFields(stage, 'onCard').map(({ label, text }) => (
+    <span key={label} className={css.machine} title={`${label}: ${text}`}>
+      <span className="visually-hidden">{label}: </span>
+      {text}
+    </span>
+  ));
 
 /** The number of the stage's open requests. */
 export function OpenRequests({ count: open }: { count: number }) {
