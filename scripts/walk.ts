@@ -5,6 +5,7 @@
  * stage, from the click to the line in the FIFO. Functions that also run at rest, like timers, do not count. `--files`
  * prints the names.
  */
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -47,8 +48,8 @@ try {
   const { approval, message } = await walk();
   if (values.files) console.log(['', 'An approval:', ...approval, '', 'A message:', ...message, ''].join('\n'));
   console.table([
-    { walk: 'an approval', files: approval.length, goal: GOALS.approval, ...countByPart(approval) },
-    { walk: 'a message', files: message.length, goal: GOALS.message, ...countByPart(message) },
+    { walk: 'an approval', ...countFiles(approval, GOALS.approval) },
+    { walk: 'a message', ...countFiles(message, GOALS.message) },
   ]);
 } finally {
   for (const end of ends) await end();
@@ -67,6 +68,7 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const { page } = await openBrowser({}, atEnd);
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  await serveBoard(page, board);
 
   const stage = await addStage(origin);
   await page.goto(`${origin}/stages/${stage}`);
@@ -97,13 +99,25 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   };
 }
 
-/** Builds the files that are served, with their source maps. */
+/** Builds the page with source maps. */
 async function buildBoard(board: string): Promise<void> {
   await build({
     root: join(root, 'tools', 'web-server'),
     logLevel: 'warn',
     build: { outDir: board, emptyOutDir: true, sourcemap: 'hidden', chunkSizeWarningLimit: 1_000 },
   });
+}
+
+/** Gives the page the files with source maps: their names differ from those that the web server has. */
+async function serveBoard(page: Page, board: string): Promise<void> {
+  await page.route('**/assets/**', (route) => {
+    const path = join(board, 'assets', basename(new URL(route.request().url()).pathname));
+    return existsSync(path) ? route.fulfill({ path }) : route.continue();
+  });
+  const isPage = ({ pathname }: URL) => pathname === '/' || pathname.startsWith('/stages/');
+  await page.route(isPage, async (route) =>
+    route.fulfill({ response: await route.fetch(), path: join(board, 'index.html') }),
+  );
 }
 
 /** Adds a stage whose model asks for approval once it gets a message. */
@@ -217,7 +231,11 @@ async function readTaken(recorded: string): Promise<Taken[]> {
   return taken.toSorted((a, b) => a.at - b.at);
 }
 
-function countByPart(files: readonly string[]): Record<string, number> {
-  const parts = Map.groupBy(files, (file) => /^tools\/([\w-]+)/.exec(file)?.[1] ?? file);
-  return Object.fromEntries([...parts].map(([part, of]) => [part, of.length]));
+/** The page counts apart: what it draws is hardly a path. */
+function countFiles(files: readonly string[], goal: number): Record<string, number> {
+  const parts = Map.groupBy(files, (file) =>
+    file.includes('/client/') ? 'page' : (/^tools\/([\w-]+)/.exec(file)?.[1] ?? file),
+  );
+  const { page = 0, ...counts } = Object.fromEntries([...parts].map(([part, of]) => [part, of.length]));
+  return { files: files.length - page, goal, ...counts, page };
 }

@@ -35,7 +35,9 @@ export async function sourcesOf(ran: readonly Ran[], find: FindBundle): Promise<
         .flatMap((offset) => {
           const line = lines.findLastIndex((start) => start <= offset);
           const entry = sourceMap.findEntry(line, offset - (lines[line] ?? 0));
-          return 'originalSource' in entry ? [resolve(dirname(map), entry.originalSource)] : [];
+          return 'originalSource' in entry && typeof entry.originalSource === 'string'
+            ? [resolve(dirname(map), entry.originalSource)]
+            : [];
         });
     }),
   );
