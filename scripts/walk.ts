@@ -3,7 +3,7 @@
  * ran in the orchestrator, the web server or the page (V8 coverage). An approval is measured on the board: from Claude Code's
  * request line to the open dialog, and from the click to the line in the FIFO. A message is measured on the page of its
  * stage, from the click to the line in the FIFO. Functions that also run at rest, like timers, do not count. `--files`
- * prints the names.
+ * prints the names. `lines` are those of the functions that ran in the servers, without comments and types.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { install } from '../e2e/support/callboard.ts';
 import { partPid } from '../e2e/support/processes.ts';
 import { apiOf } from '../e2e/support/scene.ts';
 import { type Ran, ranIn } from '../e2e/walk/ran.ts';
-import { sourcesOf } from '../e2e/walk/sources.ts';
+import { type Source, sourcesOf } from '../e2e/walk/sources.ts';
 import { root } from './bundles.ts';
 
 const GOALS = { approval: 45, message: 25 };
@@ -36,7 +36,7 @@ const Taken = z.object({
   at: z.number(),
   step: z.string(),
   of: z.string(),
-  ran: z.array(z.object({ url: z.string(), starts: z.array(z.int()) })),
+  ran: z.array(z.object({ url: z.string(), functions: z.array(z.tuple([z.int(), z.int()])) })),
 });
 type Taken = z.infer<typeof Taken>;
 
@@ -46,7 +46,8 @@ const atEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
 
 try {
   const { approval, message } = await walk();
-  if (values.files) console.log(['', 'An approval:', ...approval, '', 'A message:', ...message, ''].join('\n'));
+  if (values.files)
+    console.log(['', 'An approval:', ...listed(approval), '', 'A message:', ...listed(message), ''].join('\n'));
   console.table([
     { walk: 'an approval', ...countFiles(approval, GOALS.approval) },
     { walk: 'a message', ...countFiles(message, GOALS.message) },
@@ -55,7 +56,7 @@ try {
   for (const end of ends) await end();
 }
 
-async function walk(): Promise<Record<'approval' | 'message', string[]>> {
+async function walk(): Promise<Record<'approval' | 'message', Source[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-walk-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
   const board = join(folder, 'board');
@@ -193,11 +194,14 @@ async function startTaking(page: Page, servers: readonly (number | null)[]): Pro
 
 /** Returns unique names of the functions. */
 function namesOf(ran: readonly Ran[]): string[] {
-  return ran.flatMap(({ url, starts }) => starts.map((start) => `${url}:${start}`));
+  return ran.flatMap(({ url, functions }) => functions.map(([start]) => `${url}:${start}`));
 }
 
 function without(ran: readonly Ran[], names: ReadonlySet<string>): Ran[] {
-  return ran.map(({ url, starts }) => ({ url, starts: starts.filter((start) => !names.has(`${url}:${start}`)) }));
+  return ran.map(({ url, functions }) => ({
+    url,
+    functions: functions.filter(([start]) => !names.has(`${url}:${start}`)),
+  }));
 }
 
 /** Returns when the request line was read. */
@@ -231,11 +235,17 @@ async function readTaken(recorded: string): Promise<Taken[]> {
   return taken.toSorted((a, b) => a.at - b.at);
 }
 
-/** The page counts apart: what it draws is hardly a path. */
-function countFiles(files: readonly string[], goal: number): Record<string, number> {
-  const parts = Map.groupBy(files, (file) =>
-    file.includes('/client/') ? 'page' : (/^tools\/([\w-]+)/.exec(file)?.[1] ?? file),
+function listed(files: readonly Source[]): string[] {
+  return files.map(({ path, lines }) => `${String(lines).padStart(4)} ${path}`);
+}
+
+/** The page counts apart: what it draws is hardly a path, and its bundle has few lines. */
+function countFiles(files: readonly Source[], goal: number): Record<string, number> {
+  const parts = Map.groupBy(files, ({ path }) =>
+    path.includes('/client/') ? 'page' : (/^tools\/([\w-]+)/.exec(path)?.[1] ?? path),
   );
+  const servers = files.filter(({ path }) => !path.includes('/client/'));
   const { page = 0, ...counts } = Object.fromEntries([...parts].map(([part, of]) => [part, of.length]));
-  return { files: files.length - page, goal, ...counts, page };
+  const lines = servers.reduce((sum, file) => sum + file.lines, 0);
+  return { files: servers.length, goal, ...counts, page, lines };
 }
