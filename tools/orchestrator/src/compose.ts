@@ -72,7 +72,7 @@ import { useSpawner } from './platform/processes.ts';
 import { type Logger, nodePlatform, type Platform } from './platform/runtime.ts';
 import type { SearchIndex } from './store/search/search-text.ts';
 import { textWithOutlook } from './store/storage-error.ts';
-import type { Store } from './store/store.ts';
+import { onEvents, onSessionChange, type Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
 export interface ComposeOptions {
@@ -316,9 +316,9 @@ function beginMembership({ config, life }: StartContext, membership: Membership 
       for (const { launch } of sessions.executors()) outboxSignal.ring(launch.stageId);
       scheduler.schedule();
     }),
-    own.onEvent(({ type, data }) => {
-      if (type === 'machine-updated') scheduler.schedule();
-      if (type === 'session-updated' && workload.has(data)) soon();
+    onEvents(own, ['machine-updated'], scheduler.schedule),
+    onSessionChange(own, ['state'], (session) => {
+      if (workload.has(session)) soon();
     }),
   ];
   life.onStop('membership', () => {

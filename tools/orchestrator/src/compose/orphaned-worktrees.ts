@@ -13,7 +13,7 @@ import { pathExists } from '../platform/files.ts';
 import { endMarked, findMarkedProcesses } from '../platform/process-table.ts';
 import type { OrphanedWorktree } from '../store/ports/machine-port.ts';
 import { isStorageFailure } from '../store/storage-error.ts';
-import { retryWhileStoreFails, type Store, type Tx } from '../store/store.ts';
+import { onEvents, retryWhileStoreFails, type Store, type Tx } from '../store/store.ts';
 import type { StartContext } from './context.ts';
 import type { Membership } from './join-machines.ts';
 
@@ -66,8 +66,7 @@ export function recoverOrphanedWorktrees(
     },
   );
   const unlisten = [
-    store.onEvent(({ type, data }) => {
-      if (type !== 'stage-updated' && type !== 'stage-removed') return;
+    onEvents(store, ['stage-updated', 'stage-removed'], ({ data }) => {
       if (watched === null || watched.has(data.stageId)) worker.schedule();
     }),
     store.onEpoch(worker.schedule),

@@ -18,7 +18,7 @@ import {
 import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { Store } from '../../store/store.ts';
+import { onEvents, onSessionChange, type Store } from '../../store/store.ts';
 
 export interface SchedulerDeps {
   store: Pick<Store, 'board' | 'onEvent'>;
@@ -59,9 +59,6 @@ const INTERVAL_MS = 30_000;
 const MEMORY_CHECK_INTERVAL_MS = 5_000;
 /** The machine that a stage is left to may have no room after all. */
 const ELSEWHERE_CHECK_INTERVAL_MS = 1_000;
-
-/** Events that can make a stage ready. A session that stops working makes room for one. */
-const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'holds-updated']);
 
 export function startScheduler(deps: SchedulerDeps): Scheduler {
   const { store, log, maxParallel, mayStart, gates, holds, start, waits, deferred } = deps;
@@ -105,22 +102,20 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
   }
 
   const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'scheduler pass failed'));
-  const notWorking = new Set<StageId>();
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (HINTS.has(type)) passes.schedule();
-    if (type !== 'session-updated') return;
-    if (isWorking(data.state)) notWorking.delete(data.stageId);
-    else if (!notWorking.has(data.stageId)) {
-      notWorking.add(data.stageId);
-      if (isAnyReady) passes.schedule();
-    }
-  });
+  // What can make a stage ready. A session that stops working makes room for one.
+  const hints = ['stage-created', 'stage-updated', 'stage-removed', 'holds-updated'] as const;
+  const unlisten = [
+    onEvents(store, hints, passes.schedule),
+    onSessionChange(store, ['state'], ({ state }) => {
+      if (isAnyReady && !isWorking(state)) passes.schedule();
+    }),
+  ];
   passes.schedule();
   return {
     schedule: passes.schedule,
     drain: passes.drain,
     stop: async () => {
-      unlisten();
+      for (const stop of unlisten) stop();
       await passes.stop();
       clearTimeout(timer);
     },

@@ -2,7 +2,7 @@ import type { CommandInput, Later, Me, MePatch, PendingRequest } from '@callboar
 import type { z } from 'zod';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import { onEvents, type Store, type Tx } from '../../store/store.ts';
 
 /** What is kept for each person. */
 export interface People {
@@ -64,8 +64,8 @@ export async function startPeople({ store, platform, log, timer = nodeTimer }: P
   }
 
   // Another machine may have set it aside.
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'later-updated' && data.later !== null && data.later.until !== null) check();
+  const unlisten = onEvents(store, ['later-updated'], ({ data }) => {
+    if (data.later !== null && data.later.until !== null) check();
   });
   await checkAgain();
   return {

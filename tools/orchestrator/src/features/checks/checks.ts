@@ -31,7 +31,7 @@ import { createCoalescingWorker, createKeyedMutex, type Signal } from '../../lib
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { type CheckRecord, type MessageRow, textMessage } from '../../store/records.ts';
-import { requireStage, type Store, type Tx } from '../../store/store.ts';
+import { onSessionChange, requireStage, type Store, type Tx } from '../../store/store.ts';
 
 /** The checks of phases. What is due stands in the store; this runs it, and stores what follows. */
 export interface Checks {
@@ -120,9 +120,7 @@ export async function startChecks(deps: ChecksDeps): Promise<Checks> {
   for (const run of await store.read.checks.listIn(['running'])) {
     await store.transact((tx) => settle(tx, deps, run, (change) => interruptCheck(tx, change, run)));
   }
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type !== 'session-updated') return;
-    const { check } = data;
+  const unlisten = onSessionChange(store, ['check'], ({ check }) => {
     if (check?.state === 'waiting') passes.schedule();
     if (check?.state === 'stopped') running.get(check.checkId)?.stop('a person');
   });

@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/runtime.ts';
 import type { ProjectLocation } from '../../store/ports/machine-port.ts';
 import type { ProjectsTable } from '../../store/ports/stage-port.ts';
 import type { LimitsTable } from '../../store/ports/usage-port.ts';
-import { retryWhileStoreFails, type Store, type Tables, type Tx } from '../../store/store.ts';
+import { onEvents, retryWhileStoreFails, type Store, type Tables, type Tx } from '../../store/store.ts';
 
 /** The one store as this machine's services see it. */
 export interface MachineStores {
@@ -180,8 +180,7 @@ export async function followOwnership({ store, log, here }: FollowDeps): Promise
   const stopped = new AbortController();
   const set = (stageId: StageId, owner: MachineId | null) =>
     owner === null ? owners.delete(stageId) : owners.set(stageId, owner);
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type !== 'stage-created' && type !== 'stage-updated') return;
+  const unlisten = onEvents(store, ['stage-created', 'stage-updated'], ({ data }) => {
     set(data.stageId, data.stage.machineId);
     reported.add(data.stageId);
   });
@@ -263,7 +262,8 @@ export async function followLocations({ store, log, here: machineId }: FollowDep
     return read;
   }
 
-  const unlisten = store.onEvent(({ type, data }) => {
+  const causes = ['machine-removed', 'machine-updated', 'project-updated', 'project-removed'] as const;
+  const unlisten = onEvents(store, causes, ({ type, data }) => {
     if (type === 'machine-removed') all = without(all, data.machineId);
     if (type === 'machine-updated') lost = noted(lost, data.machine);
     if (type === 'project-updated' || type === 'project-removed') reload().catch(() => undefined); // the store is closed

@@ -19,7 +19,7 @@ import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import { onEvents, onSessionChange, type Store, type Tx } from '../../store/store.ts';
 
 export interface PauseDeps {
   holds: Pauses;
@@ -103,12 +103,13 @@ export function startDelays({ store, log, interrupt, resumeReleased }: PausesDep
   }
 
   const passes = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'following holds failed'));
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.schedule();
-    if (type === 'stage-updated' && data.stage.held) passes.schedule(); // with an interrupt that another machine stored
-    if (type === 'session-updated' && isAnyAsked) passes.schedule();
-  });
-  const unlistenEpoch = store.onEpoch(passes.schedule);
+  const unlisten = [
+    onEvents(store, ['holds-updated', 'stage-updated'], passes.schedule), // another machine may have stored an interrupt
+    onSessionChange(store, ['state', 'withheld'], () => {
+      if (isAnyAsked) passes.schedule();
+    }),
+    store.onEpoch(passes.schedule),
+  ];
   passes.schedule();
 
   return {
@@ -127,8 +128,7 @@ export function startDelays({ store, log, interrupt, resumeReleased }: PausesDep
       await Promise.all([...interrupting.values()].map(({ work }) => work));
     },
     async stop() {
-      unlisten();
-      unlistenEpoch();
+      for (const stop of unlisten) stop();
       await passes.stop();
       clearTimeout(timer);
     },

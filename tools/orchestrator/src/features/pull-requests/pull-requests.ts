@@ -32,7 +32,7 @@ import { Rejection } from '../../lib/errors.ts';
 import { fenced } from '../../lib/text.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { isStorageFailure } from '../../store/storage-error.ts';
-import { requireProject, type Store } from '../../store/store.ts';
+import { onEvents, requireProject, type Store } from '../../store/store.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type CheckLog, type CodeHost, draftCommitMessage, type HostIssue, problemOf, Refusal } from './code-host.ts';
 import {
@@ -310,7 +310,8 @@ export async function finishStages(deps: FinishDeps): Promise<() => Promise<void
     isAllDue = true;
     passes.schedule();
   };
-  const unlisten = store.onEvent(({ type, data }) => {
+  const causes = ['session-updated', 'stage-updated', 'holds-updated'] as const;
+  const unlisten = onEvents(store, causes, ({ type, data }) => {
     if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) check(data.stageId);
     if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null)
       check(data.stageId);

@@ -16,7 +16,7 @@ import { budgetBefore, isStagePaused } from '../../core/session/spending-limits.
 import { createCoalescingWorker, createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
-import { requireStage, type Store, type Tx } from '../../store/store.ts';
+import { onEvents, requireStage, type Store, type Tx } from '../../store/store.ts';
 import type { WorktreeFiles } from '../changes/changes.ts';
 import type { Comments, Viewed } from '../comments/comments.ts';
 import { type AskedClaude, type AskSteps, endSideRun, interruptSideRun } from './ask-claude.ts';
@@ -165,7 +165,8 @@ export async function startSideRuns(deps: SideRunsDeps): Promise<SideRuns> {
     if (!(await deps.endLeft(run.id, process))) log.warn({ id: run.id }, 'some processes of a run could not be ended');
     await store.transact((tx) => settlePhase(tx, deps, run.stageId, (change) => interruptSideRun(tx, change, run)));
   }
-  const unlisten = store.onEvent(({ type, data }) => {
+  const causes = ['side-run-updated', 'holds-updated', 'stage-updated', 'stage-removed'] as const;
+  const unlisten = onEvents(store, causes, ({ type, data }) => {
     if (type === 'side-run-updated' && data.state === 'waiting') passes.schedule();
     if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
     if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) passes.schedule();

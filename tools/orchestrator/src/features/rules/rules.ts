@@ -29,7 +29,7 @@ import { createCoalescingWorker, createYield } from '../../lib/async.ts';
 import { ProtocolError, Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { AnsweredCall, StoredRequest } from '../../store/ports/session-port.ts';
-import { requireProject, requireStage, type Store, type Tables } from '../../store/store.ts';
+import { onEvents, requireProject, requireStage, type Store, type Tables } from '../../store/store.ts';
 
 /** The permission rules that people grant: their list, their use, their end, and what they would have done. */
 export interface Rules {
@@ -415,9 +415,7 @@ export function startLiveRules({ store, platform, log, running }: LiveRulesDeps)
   }
 
   const worker = createCoalescingWorker(pass, (error) => log.error({ err: error }, 'keeping rules up to date failed'));
-  const unlisten = store.onEvent(({ type }) => {
-    if (type === 'rules-updated') worker.schedule();
-  });
+  const unlisten = onEvents(store, ['rules-updated'], worker.schedule);
   const unlistenEpoch = store.onEpoch(worker.schedule);
   const isDue = () =>
     (nextEnd !== null && nextEnd <= now()) || [...running()].some(({ launch }) => !reported.has(String(launch.id)));

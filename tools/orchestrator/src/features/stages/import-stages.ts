@@ -16,7 +16,7 @@ import { createCoalescingWorker } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome } from '../../platform/files.ts';
 import type { Logger } from '../../platform/runtime.ts';
-import { requireProject, type Store, type Tx } from '../../store/store.ts';
+import { onEvents, requireProject, type Store, type Tx } from '../../store/store.ts';
 import {
   importFailed,
   parseStageFiles,
@@ -334,9 +334,9 @@ export function startStageFolders(deps: StageFoldersDeps): () => Promise<void> {
   const changes = createCoalescingWorker(reconcile, (error) =>
     log.error({ err: error }, 'watching folders of stages failed'),
   );
-  const unlisten = store.onEvent(({ type }) => {
-    if (CAUSES.has(type)) changes.schedule();
-  });
+  // Another machine watches once the one that did is lost, and that one again when it is back.
+  const causes = ['project-updated', 'project-removed', 'machine-updated', 'machine-removed'] as const;
+  const unlisten = onEvents(store, causes, changes.schedule);
   changes.schedule();
   return async () => {
     unlisten();
@@ -344,12 +344,6 @@ export function startStageFolders(deps: StageFoldersDeps): () => Promise<void> {
     await Promise.all([...watched.values()].map((folder) => folder.stop()));
   };
 }
-
-/** Another machine watches once the one that did is lost, and that one again when it is back. */
-const CAUSES: ReadonlySet<string> = new Set([
-  ...['project-updated', 'project-removed'],
-  ...['machine-updated', 'machine-removed'],
-]);
 
 const keyOf = (projectId: ProjectId, path: string): string => `${projectId} ${path}`;
 
