@@ -87,6 +87,13 @@ export type NewEvent = { [T in EventType]: { type: T; data: EventData<T> } }[Eve
 /** Tells of a new request, of whatever kind. */
 type RequestEvent = Extract<NewEvent, { type: keyof typeof requestEvents }>;
 
+/** The events that tell of a new request, one for each kind. */
+export const REQUEST_EVENTS = Object.keys(requestEvents).filter(isRequestType);
+
+function isRequestType(type: string): type is RequestEvent['type'] {
+  return Object.hasOwn(requestEvents, type);
+}
+
 /** Whether an event tells of a new request. */
 export const isRequestEvent = <E extends NewEvent>(event: E): event is E & RequestEvent =>
   Object.hasOwn(requestEvents, event.type);

@@ -3,8 +3,9 @@
  * ran in the orchestrator, the web server or the page (V8 coverage). An approval is measured on the board: from Claude Code's
  * request line to the open dialog, and from the click to the line in the FIFO. A message is measured on the page of its
  * stage, from the click to the line in the FIFO. Functions that also run at rest, like timers, do not count. `--files`
- * prints the names.
+ * prints the names. `lines` are those of the functions that ran in the servers, without comments and types.
  */
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -21,7 +22,7 @@ import { apiOf } from '../../../e2e/support/scene.ts';
 import { root } from '../../../scripts/bundles.ts';
 import { clock } from '../bench/turn/clock.ts';
 import { type Ran, ranIn } from './ran.ts';
-import { sourcesOf } from './sources.ts';
+import { type Source, sourcesOf } from './sources.ts';
 
 const GOALS = { approval: 45, message: 25 };
 /** By then the page and the servers have finished the previous step. */
@@ -35,7 +36,7 @@ const Taken = z.object({
   at: z.number(),
   step: z.string(),
   of: z.string(),
-  ran: z.array(z.object({ url: z.string(), starts: z.array(z.int()) })),
+  ran: z.array(z.object({ url: z.string(), functions: z.array(z.tuple([z.int(), z.int()])) })),
 });
 type Taken = z.infer<typeof Taken>;
 
@@ -45,16 +46,17 @@ const atEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
 
 try {
   const { approval, message } = await walk();
-  if (values.files) console.log(['', 'An approval:', ...approval, '', 'A message:', ...message, ''].join('\n'));
+  if (values.files)
+    console.log(['', 'An approval:', ...listed(approval), '', 'A message:', ...listed(message), ''].join('\n'));
   console.table([
-    { walk: 'an approval', files: approval.length, goal: GOALS.approval, ...countByPart(approval) },
-    { walk: 'a message', files: message.length, goal: GOALS.message, ...countByPart(message) },
+    { walk: 'an approval', ...countFiles(approval, GOALS.approval) },
+    { walk: 'a message', ...countFiles(message, GOALS.message) },
   ]);
 } finally {
   for (const end of ends) await end();
 }
 
-async function walk(): Promise<Record<'approval' | 'message', string[]>> {
+async function walk(): Promise<Record<'approval' | 'message', Source[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-walk-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
   const board = join(folder, 'board');
@@ -67,6 +69,7 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const { page } = await openBrowser({}, atEnd);
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  await serveBoard(page, board);
 
   const stage = await addStage(origin);
   await page.goto(`${origin}/stages/${stage}`);
@@ -97,13 +100,25 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   };
 }
 
-/** Builds the files that are served, with their source maps. */
+/** Builds the page with source maps. */
 async function buildBoard(board: string): Promise<void> {
   await build({
     root: join(root, 'tools', 'web-server'),
     logLevel: 'warn',
     build: { outDir: board, emptyOutDir: true, sourcemap: 'hidden', chunkSizeWarningLimit: 1_000 },
   });
+}
+
+/** Gives the page the files with source maps: their names differ from those that the web server has. */
+async function serveBoard(page: Page, board: string): Promise<void> {
+  await page.route('**/assets/**', (route) => {
+    const path = join(board, 'assets', basename(new URL(route.request().url()).pathname));
+    return existsSync(path) ? route.fulfill({ path }) : route.continue();
+  });
+  const isPage = ({ pathname }: URL) => pathname === '/' || pathname.startsWith('/stages/');
+  await page.route(isPage, async (route) =>
+    route.fulfill({ response: await route.fetch(), path: join(board, 'index.html') }),
+  );
 }
 
 /** Adds a stage whose model asks for approval once it gets a message. */
@@ -179,11 +194,14 @@ async function startTaking(page: Page, servers: readonly (number | null)[]): Pro
 
 /** Returns unique names of the functions. */
 function namesOf(ran: readonly Ran[]): string[] {
-  return ran.flatMap(({ url, starts }) => starts.map((start) => `${url}:${start}`));
+  return ran.flatMap(({ url, functions }) => functions.map(([start]) => `${url}:${start}`));
 }
 
 function without(ran: readonly Ran[], names: ReadonlySet<string>): Ran[] {
-  return ran.map(({ url, starts }) => ({ url, starts: starts.filter((start) => !names.has(`${url}:${start}`)) }));
+  return ran.map(({ url, functions }) => ({
+    url,
+    functions: functions.filter(([start]) => !names.has(`${url}:${start}`)),
+  }));
 }
 
 /** Returns when the request line was read. */
@@ -217,7 +235,17 @@ async function readTaken(recorded: string): Promise<Taken[]> {
   return taken.toSorted((a, b) => a.at - b.at);
 }
 
-function countByPart(files: readonly string[]): Record<string, number> {
-  const parts = Map.groupBy(files, (file) => /^tools\/([\w-]+)/.exec(file)?.[1] ?? file);
-  return Object.fromEntries([...parts].map(([part, of]) => [part, of.length]));
+function listed(files: readonly Source[]): string[] {
+  return files.map(({ path, lines }) => `${String(lines).padStart(4)} ${path}`);
+}
+
+/** The page counts apart: what it draws is hardly a path, and its bundle has few lines. */
+function countFiles(files: readonly Source[], goal: number): Record<string, number> {
+  const parts = Map.groupBy(files, ({ path }) =>
+    path.includes('/client/') ? 'page' : (/^tools\/([\w-]+)/.exec(path)?.[1] ?? path),
+  );
+  const servers = files.filter(({ path }) => !path.includes('/client/'));
+  const { page = 0, ...counts } = Object.fromEntries([...parts].map(([part, of]) => [part, of.length]));
+  const lines = servers.reduce((sum, file) => sum + file.lines, 0);
+  return { files: servers.length, goal, ...counts, page, lines };
 }

@@ -43,6 +43,8 @@ export {
 export { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 export {
   type CommitOptions,
+  onEvents,
+  onSessionChange,
   requireProject,
   requireStage,
   retryUntilStored,

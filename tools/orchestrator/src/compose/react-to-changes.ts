@@ -26,7 +26,7 @@ import type { DiskWatch, WriteWatch } from '../features/storage/storage.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Logger } from '../platform/runtime.ts';
 import { isStorageFailure, textWithOutlook } from '../store/storage-error.ts';
-import type { Store } from '../store/store.ts';
+import { onSessionChange, type Store } from '../store/store.ts';
 import type { StartContext } from './context.ts';
 import type { Membership } from './membership.ts';
 import type { Storage } from './open-storage.ts';
@@ -80,8 +80,8 @@ export function reactToChanges({ log, life }: StartContext, deps: ReactingDeps):
       sendNotices();
       scheduler.schedule();
     }),
-    store.onEvent(({ type, data }) => {
-      if (type === 'session-updated' && data.lastTurn !== null) login.sawTurn(data.lastTurn);
+    onSessionChange(store, ['lastTurn'], ({ lastTurn }) => {
+      if (lastTurn !== null) login.sawTurn(lastTurn);
     }),
     reAttaching.onChange(resume),
     disk.onChange((change) => {

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type {
   BoardEvent,
   BoardParts,
+  EventType,
   LaunchId,
   NewEvent,
   Project,
   ProjectId,
+  SessionSummary,
   Stage,
   StageId,
 } from '@callboard/contract';
@@ -197,6 +200,39 @@ export interface Store {
    * from then on, those of a shared store with `orchestrator_unreachable`.
    */
   close(): Promise<void>;
+}
+
+type EventOf<T extends EventType> = Extract<BoardEvent, { type: T }>;
+
+/** Calls the listener with the events of these types. Returns a function that unsubscribes. */
+export function onEvents<T extends EventType>(
+  { onEvent }: Pick<Store, 'onEvent'>,
+  types: readonly T[],
+  listener: (event: EventOf<T>) => void,
+): () => void {
+  const wanted = new Set<string>(types);
+  const isWanted = (event: BoardEvent): event is EventOf<T> => wanted.has(event.type);
+  return onEvent((event) => {
+    if (isWanted(event)) listener(event);
+  });
+}
+
+/**
+ * Calls the listener with a session at the first event of it, and whenever one of these fields differs from its last event.
+ * Returns a function that unsubscribes.
+ */
+export function onSessionChange(
+  store: Pick<Store, 'onEvent'>,
+  fields: readonly (keyof SessionSummary)[],
+  listener: (session: SessionSummary) => void,
+): () => void {
+  const last = new Map<StageId, SessionSummary>();
+  return onEvents(store, ['session-updated', 'stage-removed'], ({ type, data }) => {
+    if (type === 'stage-removed') return void last.delete(data.stageId);
+    const before = last.get(data.stageId);
+    last.set(data.stageId, data);
+    if (before === undefined || fields.some((field) => !isDeepStrictEqual(before[field], data[field]))) listener(data);
+  });
 }
 
 export const unknownStage = (id: StageId): Rejection => new Rejection('unknown_stage', `There is no stage ${id}.`);

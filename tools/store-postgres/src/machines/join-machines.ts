@@ -24,6 +24,8 @@ import {
   identityOf,
   type LaunchRecord,
   type MachineReport,
+  onEvents,
+  onSessionChange,
   pathExists,
   Rejection,
   type Store,
@@ -142,10 +144,9 @@ function watchWorkload({
   const workload = createWorkload();
   const unlisten = [
     lease.onRegained(onMayWriteAgain),
-    own.onEvent(({ type, data }) => {
-      if (type === 'machine-updated') onMachineUpdate();
-      // The others place stages by what this machine last reported.
-      if (type === 'session-updated' && workload.has(data)) lease.renewIn(REPORT_MS);
+    onEvents(own, ['machine-updated'], onMachineUpdate),
+    onSessionChange(own, ['state'], (session) => {
+      if (workload.has(session)) lease.renewIn(REPORT_MS);
     }),
   ];
   return () => {

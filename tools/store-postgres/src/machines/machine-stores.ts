@@ -2,6 +2,7 @@ import type { BoardEvent, BoardParts, Machine, MachineId, Project, ProjectId, St
 import {
   type LimitsTable,
   type Logger,
+  onEvents,
   type ProjectLocation,
   type ProjectsTable,
   retryWhileStoreFails,
@@ -177,8 +178,7 @@ export async function followOwnership({ store, log, here }: FollowDeps): Promise
   const stopped = new AbortController();
   const set = (stageId: StageId, owner: MachineId | null) =>
     owner === null ? owners.delete(stageId) : owners.set(stageId, owner);
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type !== 'stage-created' && type !== 'stage-updated') return;
+  const unlisten = onEvents(store, ['stage-created', 'stage-updated'], ({ data }) => {
     set(data.stageId, data.stage.machineId);
     reported.add(data.stageId);
   });
@@ -260,7 +260,8 @@ export async function followLocations({ store, log, here: machineId }: FollowDep
     return read;
   }
 
-  const unlisten = store.onEvent(({ type, data }) => {
+  const causes = ['machine-removed', 'machine-updated', 'project-updated', 'project-removed'] as const;
+  const unlisten = onEvents(store, causes, ({ type, data }) => {
     if (type === 'machine-removed') all = without(all, data.machineId);
     if (type === 'machine-updated') lost = noted(lost, data.machine);
     if (type === 'project-updated' || type === 'project-removed') reload().catch(() => undefined); // the store is closed

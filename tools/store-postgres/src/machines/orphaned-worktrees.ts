@@ -18,6 +18,7 @@ import {
   endMarked,
   findMarkedProcesses,
   type OrphanedWorktree,
+  onEvents,
   pathExists,
   retryWhileStoreFails,
   type Store,
@@ -82,8 +83,7 @@ export function recoverOrphanedWorktrees(
     },
     {
       on: (schedule) => [
-        store.onEvent(({ type, data }) => {
-          if (type !== 'stage-updated' && type !== 'stage-removed') return;
+        onEvents(store, ['stage-updated', 'stage-removed'], ({ data }) => {
           if (watched === null || watched.has(data.stageId)) schedule();
         }),
         store.onEpoch(schedule),

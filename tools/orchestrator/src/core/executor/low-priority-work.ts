@@ -1,7 +1,7 @@
 import { isActive, type SessionState, type StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { Store } from '../../store/store.ts';
+import { onSessionChange, type Store } from '../../store/store.ts';
 
 /** Work that a session causes and that may wait. If the signal aborts it, it runs again later. */
 export type LowPriorityTask = (signal: AbortSignal) => Promise<void>;
@@ -98,9 +98,7 @@ export async function startLowPriorityWork({ store, platform, log }: LowPriority
   }
 
   const isAtWork = (state: SessionState) => isActive(state) || state === 'failed';
-  const unlisten = store.onEvent((event) => {
-    if (event.type === 'session-updated') setAtWork(event.data.stageId, isAtWork(event.data.state));
-  });
+  const unlisten = onSessionChange(store, ['state'], ({ stageId, state }) => setAtWork(stageId, isAtWork(state)));
   for (const { stageId, state } of await store.read.sessions.list()) setAtWork(stageId, isAtWork(state));
 
   return {

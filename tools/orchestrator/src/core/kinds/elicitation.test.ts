@@ -1,7 +1,7 @@
 import { sampleRequest } from '@callboard/contract/samples';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { deny } from '../../features/approvals/answer.ts';
+import { deny } from '../../features/approvals/approvals.ts';
 import { formContentProblem } from './elicitation.ts';
 
 const form = {

@@ -18,7 +18,7 @@ import { createEmitter } from '@callboard/runtime/emitter';
 import { createReconciler } from '@callboard/runtime/reconciler';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { Store } from '../../store/store.ts';
+import { onEvents, onSessionChange, type Store } from '../../store/store.ts';
 
 export interface SchedulerDeps {
   store: Pick<Store, 'board' | 'onEvent'>;
@@ -60,9 +60,6 @@ const MEMORY_CHECK_INTERVAL_MS = 5_000;
 /** The machine that a stage is left to may have no room after all. */
 const ELSEWHERE_CHECK_INTERVAL_MS = 1_000;
 
-/** Events that can make a stage ready. A session that stops working makes room for one. */
-const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'holds-updated']);
-
 export function startScheduler(deps: SchedulerDeps): Scheduler {
   const { store, log, maxParallel, mayStart, gates, holds, start, waits, deferred } = deps;
   /** Whether a stage was ready or due in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
@@ -96,18 +93,13 @@ export function startScheduler(deps: SchedulerDeps): Scheduler {
     }
   }
 
-  const notWorking = new Set<StageId>();
   const passes = createReconciler(pass, (error) => log.error({ err: error }, 'scheduler pass failed'), {
     everyMs: INTERVAL_MS,
+    // What can make a stage ready. A session that stops working makes room for one.
     on: (schedule) => [
-      store.onEvent(({ type, data }) => {
-        if (HINTS.has(type)) schedule();
-        if (type !== 'session-updated') return;
-        if (isWorking(data.state)) notWorking.delete(data.stageId);
-        else if (!notWorking.has(data.stageId)) {
-          notWorking.add(data.stageId);
-          if (isAnyReady) schedule();
-        }
+      onEvents(store, ['stage-created', 'stage-updated', 'stage-removed', 'holds-updated'], schedule),
+      onSessionChange(store, ['state'], ({ state }) => {
+        if (isAnyReady && !isWorking(state)) schedule();
       }),
     ],
   });

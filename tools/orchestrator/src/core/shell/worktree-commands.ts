@@ -10,7 +10,7 @@ import type { IsolationSupport } from '../../platform/bubblewrap.ts';
 import { createProcessMarks } from '../../platform/child-processes.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { PortRange } from '../../store/ports/stage-port.ts';
-import { requireProject, requireStage, type Store } from '../../store/store.ts';
+import { onEvents, requireProject, requireStage, type Store } from '../../store/store.ts';
 import { type PlacedCommand, placeCommand, type RequireInPlace } from './command-sandbox.ts';
 import { type CommandRun, commandsFolder, endCommand, outputFile, runCommand, tailOf } from './run-command.ts';
 
@@ -97,8 +97,7 @@ export function createWorktreeCommands(deps: WorktreeCommandsDeps): WorktreeComm
   const { running } = runs;
   const starting = new Set<string>();
   const fileOf = ({ stageId, id }: Pick<WorktreeCommand, 'stageId' | 'id'>) => outputFile(dataDir, stageId, id);
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type !== 'stage-removed') return;
+  const unlisten = onEvents(store, ['stage-removed'], ({ data }) => {
     rm(join(commandsFolder(dataDir), data.stageId), { recursive: true, force: true }).catch((error: unknown) =>
       log.warn({ err: error, stageId: data.stageId }, 'the output of a removed stage was not deleted'),
     );

@@ -1,6 +1,6 @@
 import { type ApproveBody, PendingRequest } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { allow, answerQuestion, deny, saved, timeOut } from './answer.ts';
+import { allow, answerQuestion, deny, saved, timeOut } from './approvals.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const requestId = 'r1';

@@ -1,14 +1,30 @@
-import type { AnswerBody, ApproveBody, Decision, PendingRequest, RequestId, StageId } from '@callboard/contract';
+import {
+  type AnswerBody,
+  type ApproveBody,
+  byWhom,
+  type CommandInput,
+  type Decision,
+  type DelayedReply,
+  type PendingRequest,
+  type RequestId,
+  type SendMessageReply,
+  type StageId,
+} from '@callboard/contract';
 import { settlesWithin } from '@callboard/runtime/settles-within';
+import type { z } from 'zod';
+import { leavesByInput } from '../../core/agent-event.ts';
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
+import { requestKinds } from '../../core/kinds/registry.ts';
+import { type Answer, permissionUpdatesProblem, type SavedRule } from '../../core/kinds/shared/definition.ts';
 import type { BoardViews } from '../../core/session/board-views.ts';
+import { openChange, saveChange } from '../../core/session/change-session.ts';
 import type { Presence } from '../../core/session/notification-channel.ts';
+import { decideRequest } from '../../core/session/requests.ts';
+import { commandLeft, saveRules } from '../../core/session/session-permissions.ts';
 import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
-import type { GivenAnswer } from '../../store/ports/session-port.ts';
-import type { Store } from '../../store/store.ts';
-import { giveAnswer, type LostAnswers, readAnswer, requireOpen, timeOut } from './answer.ts';
-import type { DelayedAnswers } from './delayed-answers.ts';
+import type { DelayedAnswerRow, GivenAnswer, StoredRequest } from '../../store/ports/session-port.ts';
+import { onEvents, type Store, type Tx } from '../../store/store.ts';
 import type { People } from './people.ts';
 
 export interface RequestDeps {
@@ -106,10 +122,8 @@ export function createApprovalService({ store, outboxSignal, confirmationMs }: A
   /** Decides, then waits up to `confirmationMs` for the CLI to confirm, so that the reply can say what really happened. */
   async function settled(stageId: StageId, requestId: RequestId, decide: () => Promise<Decision>): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    const unlisten = store.onEvent((event) => {
-      if (event.type !== 'decision-updated' || event.data.requestId !== requestId || event.data.stageId !== stageId)
-        return;
-      if (event.data.delivery !== 'written') resolve(event.data);
+    const unlisten = onEvents(store, ['decision-updated'], ({ data }) => {
+      if (data.requestId === requestId && data.stageId === stageId && data.delivery !== 'written') resolve(data);
     });
     try {
       const decision = await decide();
@@ -139,4 +153,206 @@ function requireApplied(decision: Decision): Decision {
   const message =
     'Your answer came too late: Claude Code had withdrawn the request, or its process had ended. It was not used.';
   throw new Rejection('request_closed', message, { decision });
+}
+
+/** What an answer means. */
+interface Deciding {
+  /** The browser or terminal in which it was given, if known. */
+  device?: string | undefined;
+  /** @throws Rejection `wrong_kind`, `bad_request` */
+  answerTo: (request: PendingRequest) => Answer;
+  /** Stored with the decision. */
+  alsoStore?: (tx: Tx, request: PendingRequest) => Promise<void>;
+}
+
+/** Returns what an answer of this person means. */
+export function readAnswer(given: GivenAnswer, actor: string): Deciding {
+  const { device } = given;
+  if (given.command === 'answer') return { device, answerTo: (request) => answerQuestion(request, given.body) };
+  const { body } = given;
+  return {
+    device,
+    answerTo: (request) => (body.decision === 'allow' ? allow(request, body) : deny(request, body)),
+    alsoStore: (tx, request) => saveGranted(tx, request, body, actor),
+  };
+}
+
+interface Giving extends Deciding {
+  stored: StoredRequest;
+  /** Who answers; null if nobody did in time. */
+  actor: string | null;
+}
+
+/**
+ * Stores the decision on an open request, and its answer in the outbox. Once the transaction commits, the answer is delivered
+ * exactly once.
+ * @throws as `answerTo`
+ */
+export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: Giving): Promise<Decision> {
+  const { actor, device, answerTo, alsoStore } = giving;
+  const { request, launchId } = giving.stored;
+  const { stageId, requestId } = request;
+  const { verdict, response } = answerTo(request);
+  const body = { kind: 'answer', response: { subtype: 'success', response } } as const;
+  const row = { id: tx.newId(), stageId, launchId, wireId: requestId, body, actor };
+  await tx.outbox.insert({ ...row, createdAt: tx.now });
+  const change = await openChange(tx, stageId);
+  const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, device, delivery: 'accepted' });
+  const input = verdict.updatedInput ?? request.input;
+  if (verdict.outcome === 'allowed' && leavesByInput(request.toolName, input))
+    commandLeft(change, tx.now, decision.asked);
+  await alsoStore?.(tx, request);
+  await saveChange(tx, change);
+  tx.afterCommit(() => outboxSignal.ring(stageId));
+  return decision;
+}
+
+/** Keeps the rules that a decision granted. A session outlives its processes, and each process starts without the rules of the previous one. */
+async function saveGranted(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
+  const granted = saved(request, body);
+  const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
+  const expiresAt = body.rememberUntil ?? null; // an instant that has passed keeps rules that have ended
+  if (stage !== null) await saveRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, expiresAt });
+}
+
+/**
+ * Returns the request while it is open and nobody is answering it.
+ * @throws Rejection `unknown_request`; with the decision: `already_decided`, `request_closed`; `answer_held`
+ */
+export async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId): Promise<StoredRequest> {
+  const stored = await tx.requests.find(stageId, requestId);
+  if (stored === null) {
+    throw new Rejection('unknown_request', `${stageId} has no request ${requestId}. It may belong to another stage.`);
+  }
+  if (stored.decision !== null) throw conflict(stored.decision);
+  if (stored.hold !== null) throw isBeingAnswered(stored.hold);
+  return stored;
+}
+
+/** Refuses whatever else is done with a request while an answer to it is held back. */
+export function isBeingAnswered({ by, outcome, until }: DelayedAnswerRow): Rejection {
+  const message = `${by} is answering this request: it will be ${outcome} at ${until}, unless ${by} takes that back first. Your answer was not used.`;
+  return new Rejection('answer_held', message);
+}
+
+/** Refuses a later answer with the decision that stands. */
+export function conflict(decision: Decision): Rejection {
+  if (decision.outcome === 'closed') {
+    const message = `This request is closed; your answer was not used. ${decision.reason ?? ''}`.trim();
+    return new Rejection('request_closed', message, { decision });
+  }
+  if (decision.outcome === 'timed-out') {
+    const message = `This request is closed: it was denied at ${decision.at}, as nobody answered within the time limit. Your answer was not used.`;
+    return new Rejection('request_closed', message, { decision });
+  }
+  const what = `This request was already ${decision.outcome} ${byWhom(decision) || 'by someone'} at ${decision.at}`;
+  return new Rejection('already_decided', `${what}; your answer was not used.`, { decision });
+}
+
+const NOBODY =
+  'Nobody answered within the time limit. This is not a decision of the user: go on without it, or ask again later.';
+
+/**
+ * Returns the answer that allows a request.
+ * @throws Rejection `wrong_kind` for a question; `bad_request` for an input that would not run, or a field that the CLI would ignore
+ */
+export function allow(request: PendingRequest, body: ApproveBody): Answer {
+  const { allow } = requestKinds[request.kind];
+  if (allow === null) {
+    const message =
+      'This is a question: allowing it without answers would tell Claude that nobody answered. Send the answers instead.';
+    throw new Rejection('wrong_kind', message);
+  }
+  requireThatAllCounts(request, body);
+  return allow(request, body);
+}
+
+/** The CLI ignores some fields silently, so a person would believe that something was granted or that the turn ended. */
+function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, updatedPermissions = [] }: ApproveBody) {
+  if (interrupt === true) {
+    const message = 'interrupt ends the turn, so an allowed call could not run. Leave it out, or deny.';
+    throw new Rejection('bad_request', message);
+  }
+  const problem = permissionUpdatesProblem(updatedPermissions, suggestions);
+  if (problem !== null) throw new Rejection('bad_request', problem);
+}
+
+/** Returns the rules that outlive the session after this decision. */
+export const saved = (request: PendingRequest, body: ApproveBody): SavedRule[] =>
+  body.decision === 'allow' ? requestKinds[request.kind].saves(request, body) : [];
+
+/**
+ * Returns the answer that denies a request. The model reads the reason word for word unless `interrupt` ends the turn.
+ * @throws Rejection `bad_request` for `cancel` of anything but a form
+ */
+export function deny(
+  { kind }: PendingRequest,
+  { reason: given, interrupt, cancel }: Pick<ApproveBody, 'reason' | 'interrupt' | 'cancel'>,
+): Answer {
+  if (cancel === true && kind !== 'elicitation')
+    throw new Rejection('bad_request', 'cancel closes a form of an MCP server. Leave it out to deny.');
+  const reason = given?.trim() ? given : null;
+  const { denialMessage, decline } = requestKinds[kind];
+  return {
+    verdict: { outcome: 'denied', reason, answers: null, updatedInput: null },
+    response: decline(denialMessage(reason), {
+      ...(interrupt === undefined ? {} : { interrupt }),
+      ...(cancel === undefined ? {} : { cancel }),
+    }),
+  };
+}
+
+/** Returns the answer to an expired request. Its wording differs from a person's denial. */
+export const timeOut = ({ kind }: PendingRequest): Answer => ({
+  verdict: { outcome: 'timed-out', reason: NOBODY, answers: null, updatedInput: null },
+  response: requestKinds[kind].decline(NOBODY),
+});
+
+/**
+ * Returns the answer with a person's answers to a question.
+ * @throws Rejection `wrong_kind` if the request is not a question; `bad_request` unless exactly the questions asked are answered
+ */
+export function answerQuestion(request: PendingRequest, body: AnswerBody): Answer {
+  const { answer } = requestKinds[request.kind];
+  if (answer !== null) return answer(request, body);
+  const message = `This is a request to use ${request.displayName}, not a question. Allow or deny it.`;
+  throw new Rejection('wrong_kind', message);
+}
+
+/** Answers that are kept back for a moment, so that their person can take them back. */
+export interface DelayedAnswers {
+  /**
+   * Stores an answer and keeps it back. It is sent once, when its time is over or at the next start if that is later, unless
+   * it is taken back or the request is closed first. Until then it reserves the request. Repeating the same answer changes nothing.
+   * @throws Rejection as `ApprovalService.approve`; `answer_held` if another answer is held back
+   */
+  hold(stageId: StageId, given: GivenAnswer, actor: string): Promise<z.infer<typeof DelayedReply>>;
+  /**
+   * Forgets the answer that this person gave, and returns the open request. Returns it as it is if nothing is held back.
+   * @throws Rejection `unknown_request`; with the decision: `already_decided`, `request_closed`; `answer_held` if it is
+   *   another person's
+   */
+  withdraw(wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest>;
+  /** Sends nothing any more; what is held back is sent at the next start. */
+  stop(): void;
+}
+
+/** Answers whose process ended before it confirmed them. A person settles each one once. */
+export interface LostAnswers {
+  /**
+   * Dismisses the answer and sends nothing. An answer that was already dismissed is returned unchanged.
+   * @throws Rejection `unknown_request` (also for another stage's request); with the decision: `nothing_to_settle`, `already_settled`
+   */
+  dismiss(stageId: StageId, requestId: RequestId, actor: string): Promise<Decision>;
+  /**
+   * Sends Claude a message that says what was decided and that it may not have arrived. Stores message and settlement in one
+   * transaction. It allows nothing.
+   * @throws as `dismiss`, and Rejection `already_done` for a stage that is done
+   */
+  retry(stageId: StageId, requestId: RequestId, actor: string): Promise<Retried>;
+}
+
+interface Retried {
+  decision: Decision;
+  message: SendMessageReply;
 }

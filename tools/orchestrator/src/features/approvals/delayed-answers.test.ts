@@ -7,8 +7,8 @@ import { openTestStore, silent, withFields } from '../../../test/support/test-st
 import { createSignal } from '../../lib/async.ts';
 import type { GivenAnswer } from '../../store/ports/session-port.ts';
 import type { Store } from '../../store/store.ts';
-import { createApprovalService } from './approvals.ts';
-import { type DelayedAnswers, startDelayedAnswers, startTimeLimits } from './delayed-answers.ts';
+import { createApprovalService, type DelayedAnswers } from './approvals.ts';
+import { startDelayedAnswers, startTimeLimits } from './delayed-answers.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());

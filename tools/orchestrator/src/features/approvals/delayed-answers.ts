@@ -1,20 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type CommandInput,
-  type DelayedReply,
   isRequestEvent,
   type PendingRequest,
+  REQUEST_EVENTS,
   type StageId,
   withAnswerDelayed,
 } from '@callboard/contract';
 import { createReconciler } from '@callboard/runtime/reconciler';
-import type { z } from 'zod';
 import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { DelayedAnswerRow, GivenAnswer, RequestAddress, StoredRequest } from '../../store/ports/session-port.ts';
-import type { Store, Tx } from '../../store/store.ts';
-import { conflict, giveAnswer, isBeingAnswered, readAnswer, requireOpen } from './answer.ts';
+import { onEvents, type Store, type Tx } from '../../store/store.ts';
+import { conflict, type DelayedAnswers, giveAnswer, isBeingAnswered, readAnswer, requireOpen } from './approvals.ts';
 
 export interface DelayedAnswerDeps {
   store: Store;
@@ -23,24 +22,6 @@ export interface DelayedAnswerDeps {
   outboxSignal: Signal<StageId>;
   /** How long an answer is held back. */
   delayMs: number;
-}
-
-/** Answers that are kept back for a moment, so that their person can take them back. */
-export interface DelayedAnswers {
-  /**
-   * Stores an answer and keeps it back. It is sent once, when its time is over or at the next start if that is later, unless
-   * it is taken back or the request is closed first. Until then it reserves the request. Repeating the same answer changes nothing.
-   * @throws Rejection as `ApprovalService.approve`; `answer_held` if another answer is held back
-   */
-  hold(stageId: StageId, given: GivenAnswer, actor: string): Promise<z.infer<typeof DelayedReply>>;
-  /**
-   * Forgets the answer that this person gave, and returns the open request. Returns it as it is if nothing is held back.
-   * @throws Rejection `unknown_request`; with the decision: `already_decided`, `request_closed`; `answer_held` if it is
-   *   another person's
-   */
-  withdraw(wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest>;
-  /** Sends nothing any more; what is held back is sent at the next start. */
-  stop(): void;
 }
 
 /** The delay before a retry after the store fails. */
@@ -89,9 +70,8 @@ export async function startDelayedAnswers(deps: DelayedAnswerDeps): Promise<Dela
   }
 
   /** What another machine held back is sent from here as well, should that machine be gone by then: whoever is first sends it. */
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'answer-held' && data.held !== null && !timers.has(`${data.stageId}/${data.requestId}`))
-      plan(data, delayMs);
+  const unlisten = onEvents(store, ['answer-held'], ({ data }) => {
+    if (data.held !== null && !timers.has(`${data.stageId}/${data.requestId}`)) plan(data, delayMs);
   });
 
   return {
@@ -231,11 +211,11 @@ export async function startTimeLimits({ store, platform, log, expire }: TimeLimi
     },
     {
       on: () => [
-        store.onEvent((event) => {
+        onEvents(store, [...REQUEST_EVENTS, 'approval-resolved'], (event) => {
           if (isRequestEvent(event)) {
             add(event.data, 0);
             plan();
-          } else if (event.type === 'approval-resolved') deadlines.delete(keyOf(event.data));
+          } else deadlines.delete(keyOf(event.data));
         }),
       ],
     },

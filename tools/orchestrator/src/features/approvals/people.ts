@@ -3,7 +3,7 @@ import { createReconciler, type Timer } from '@callboard/runtime/reconciler';
 import type { z } from 'zod';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import { onEvents, type Store, type Tx } from '../../store/store.ts';
 
 /** What is kept for each person. */
 export interface People {
@@ -49,8 +49,8 @@ export async function startPeople({ store, platform, log, timer }: PeopleDeps): 
     {
       // Another machine may have set it aside.
       on: (schedule) => [
-        store.onEvent(({ type, data }) => {
-          if (type === 'later-updated' && data.later !== null && data.later.until !== null) schedule();
+        onEvents(store, ['later-updated'], ({ data }) => {
+          if (data.later !== null && data.later.until !== null) schedule();
         }),
       ],
       timer,

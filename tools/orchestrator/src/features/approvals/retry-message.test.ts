@@ -1,7 +1,7 @@
 import { Decision, PendingRequest } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { sampleAsk } from '../../../test/support/test-session.ts';
-import { retryMessage } from './answer.ts';
+import { retryMessage } from './lost-answers.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const ids = { stageId: 'S1', requestId: 'r1' };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { allow, decision, echo, write } from '../../../test/support/test-answers.ts';
 import { asked, busyTestSession, type TestSession } from '../../../test/support/test-session.ts';
 import { stageId as stageIdOf } from '../../../test/support/test-store.ts';
-import { createLostAnswers } from './answer.ts';
+import { createLostAnswers } from './lost-answers.ts';
 
 const r1 = RequestId.parse('r1');
 

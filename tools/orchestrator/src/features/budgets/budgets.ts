@@ -4,7 +4,6 @@ import {
   CONTINUE_MESSAGE,
   nearLimit,
   type SendMessageReply,
-  type SessionSummary,
   type StageId,
   scopeKey,
   scopeText,
@@ -25,7 +24,7 @@ import {
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
-import { requireProject, requireStage, type Store, type Tx } from '../../store/store.ts';
+import { onSessionChange, requireProject, requireStage, type Store, type Tx } from '../../store/store.ts';
 
 export interface BudgetsDeps {
   store: Store;
@@ -134,7 +133,6 @@ const CHECK_INTERVAL_MS = 30_000;
 /** Looks at once, whenever a session reports what it has spent, and now and then. What it does is in the store before it happens. */
 export function startBudgetWatch(deps: BudgetWatchDeps): BudgetWatch {
   const { store, platform, log } = deps;
-  const figures = new Map<StageId, string>();
   /** Turns that were asked to end, until they have, or until the next look. */
   const interrupting = new Set<StageId>();
   /** How often budgets may have changed, and how often they had when there were none: then nothing is read for each step of each turn. */
@@ -175,13 +173,9 @@ export function startBudgetWatch(deps: BudgetWatchDeps): BudgetWatch {
 
   const passes = createReconciler(pass, (error) => log.error({ err: error }, 'looking at the budgets failed'), {
     on: (schedule) => [
-      store.onEvent(({ type, data }) => {
-        if (type === 'stage-removed') figures.delete(data.stageId);
-        if (type !== 'session-updated') return;
-        if (data.state !== 'busy') interrupting.delete(data.stageId);
-        const figure = figureOf(data);
-        if (figures.get(data.stageId) === figure) return;
-        figures.set(data.stageId, figure);
+      // What a session has spent, or lets it spend again.
+      onSessionChange(store, ['state', 'costUsd', 'turnUsage', 'tokens'], ({ stageId, state }) => {
+        if (state !== 'busy') interrupting.delete(stageId);
         schedule();
       }),
       store.onForeignCommit(() => {
@@ -201,10 +195,6 @@ export function startBudgetWatch(deps: BudgetWatchDeps): BudgetWatch {
   schedule();
   return { schedule, drain: passes.drain, stop: passes.stop };
 }
-
-/** What of a session changes its spending, or lets it spend again. */
-const figureOf = ({ state, costUsd, turnUsage, tokens }: SessionSummary): string =>
-  JSON.stringify([state === 'busy', costUsd, turnUsage, tokens]);
 
 /** Whether Claude is at work in a turn. One that waits for a person spends nothing. */
 const mayBeOver = ({ state, turnRunning, beyondBudget }: SessionRecord): boolean =>

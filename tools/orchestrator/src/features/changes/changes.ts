@@ -18,7 +18,7 @@ import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { TurnMark } from '../../store/records.ts';
-import { requireProject, requireStage, type Store, unknownStage } from '../../store/store.ts';
+import { onSessionChange, requireProject, requireStage, type Store, unknownStage } from '../../store/store.ts';
 
 interface ChangeCountsDeps {
   store: Store;
@@ -36,7 +36,6 @@ interface ChangeCountsDeps {
  */
 export async function startChangeCounts(deps: ChangeCountsDeps): Promise<() => void> {
   const { store, worktrees, lowPriorityWork, onDiff } = deps;
-  const lastTurns = new Map<StageId, string>();
   const exclusively = createKeyedMutex();
 
   async function count(stageId: StageId, signal: AbortSignal): Promise<void> {
@@ -70,12 +69,8 @@ export async function startChangeCounts(deps: ChangeCountsDeps): Promise<() => v
   const want = (stageId: StageId): void =>
     lowPriorityWork.add(stageId, 'changes', (signal) => exclusively('all', () => count(stageId, signal)));
 
-  const unlisten = store.onEvent((event) => {
-    if (event.type !== 'session-updated' || event.data.lastTurn === null) return;
-    const { stageId, lastTurn } = event.data;
-    if (lastTurns.get(stageId) === lastTurn.at) return;
-    lastTurns.set(stageId, lastTurn.at);
-    want(stageId);
+  const unlisten = onSessionChange(store, ['lastTurn'], ({ stageId, lastTurn }) => {
+    if (lastTurn !== null) want(stageId);
   });
   for (const { stageId } of await store.read.sessions.list()) want(stageId);
   return unlisten;

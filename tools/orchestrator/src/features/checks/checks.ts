@@ -34,7 +34,7 @@ import { createKeyedMutex, type Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { type CheckRecord, type MessageRow, textMessage } from '../../store/records.ts';
-import { requireStage, type Store, type Tx } from '../../store/store.ts';
+import { onSessionChange, requireStage, type Store, type Tx } from '../../store/store.ts';
 
 /** The checks of phases. What is due stands in the store; this runs it, and stores what follows. */
 export interface Checks {
@@ -124,9 +124,7 @@ export async function startChecks(deps: ChecksDeps): Promise<Checks> {
   }
   const passes = createReconciler(pass, (error) => log.error({ err: error }, 'looking for due checks failed'), {
     on: (schedule) => [
-      store.onEvent(({ type, data }) => {
-        if (type !== 'session-updated') return;
-        const { check } = data;
+      onSessionChange(store, ['check'], ({ check }) => {
         if (check?.state === 'waiting') schedule();
         if (check?.state === 'stopped') running.get(check.checkId)?.stop('a person');
       }),

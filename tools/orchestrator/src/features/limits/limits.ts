@@ -16,7 +16,7 @@ import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
-import { requireStage, type Store, type Tx } from '../../store/store.ts';
+import { onEvents, onSessionChange, requireStage, type Store, type Tx } from '../../store/store.ts';
 
 /** The usage limits of the account, and the stages that wait for one. */
 export interface Limits {
@@ -158,13 +158,13 @@ export async function startWaitClock({ store, platform, checkIntervalMs, onDue }
     }, inMs).unref();
   }
 
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'stage-removed') waits.delete(data.stageId);
-    if (type !== 'session-updated') return;
-    const before = waits.size;
-    follow(data);
-    if (data.limitWait !== null || waits.size !== before) schedule();
-  });
+  const unlisten = [
+    onEvents(store, ['stage-removed'], ({ data }) => void waits.delete(data.stageId)),
+    onSessionChange(store, ['limitWait'], (session) => {
+      follow(session);
+      schedule();
+    }),
+  ];
   for (const session of await store.read.sessions.list()) follow(session);
   schedule();
   return {
@@ -176,7 +176,7 @@ export async function startWaitClock({ store, platform, checkIntervalMs, onDue }
       return (session.state === 'idle' || session.state === 'ended') && leftOf(wait) <= 0;
     },
     stop: () => {
-      unlisten();
+      for (const stop of unlisten) stop();
       clearTimeout(timer);
     },
   };

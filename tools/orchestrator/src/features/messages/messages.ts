@@ -32,7 +32,7 @@ import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../../store/records.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import { onEvents, type Store, type Tx } from '../../store/store.ts';
 import { type DraftFiles, type Drafts, saveDraft, storeAttachment, takeFiles } from './drafts.ts';
 
 export interface MessageDeps {
@@ -452,8 +452,8 @@ async function untilSent(
   const timeout = AbortSignal.timeout(confirmationMs);
   const sent = Promise.withResolvers<boolean>();
   timeout.addEventListener('abort', () => sent.resolve(false));
-  const unlisten = store.onEvent((event) => {
-    if (event.type === 'message-sent' && event.data.messageId === reply.messageId) sent.resolve(true);
+  const unlisten = onEvents(store, ['message-sent'], ({ data }) => {
+    if (data.messageId === reply.messageId) sent.resolve(true);
   });
   try {
     const waits = (await store.read.outbox.findQueued(stageId, reply.messageId)) !== null;

@@ -5,7 +5,7 @@ import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { Logins } from '../../core/commands/logins.ts';
 import type { BoardViews } from '../../core/session/board-views.ts';
 import type { Platform } from '../../platform/runtime.ts';
-import type { Store } from '../../store/store.ts';
+import { onEvents, type Store } from '../../store/store.ts';
 
 /** What happened to the process of a launch: it is attached again after a restart, or it ended. */
 type LaunchUpdate = 're-attached' | 'stopped' | 'died' | 'not-started';
@@ -68,10 +68,8 @@ export function createMetrics({ platform, loopDelay, version }: MetricsDeps): Me
     countLaunch: counted,
     timed: (store) => ({ ...store, transact: (work, options) => time(() => store.transact(work, options)) }),
     watch: (store) =>
-      store.onEvent(({ type, data }) => {
-        if (type === 'approval-resolved' && data.by !== null) {
-          answers.observe({ kind: data.kind }, data.waitedMs / 1_000);
-        }
+      onEvents(store, ['approval-resolved'], ({ data }) => {
+        if (data.by !== null) answers.observe({ kind: data.kind }, data.waitedMs / 1_000);
       }),
     text(board) {
       setBoard(board);

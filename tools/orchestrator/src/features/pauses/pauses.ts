@@ -19,7 +19,7 @@ import {
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import { onEvents, onSessionChange, type Store, type Tx } from '../../store/store.ts';
 
 export interface PauseDeps {
   holds: Pauses;
@@ -104,10 +104,9 @@ export function startDelays({ store, log, interrupt, resumeReleased }: PausesDep
 
   const passes = createReconciler(pass, (error) => log.error({ err: error }, 'following holds failed'), {
     on: (schedule) => [
-      store.onEvent(({ type }) => {
-        // A stage may be released, or held with an interrupt that another machine stored.
-        if (type === 'holds-updated' || type === 'stage-updated') schedule();
-        if (type === 'session-updated' && isAnyAsked) schedule();
+      onEvents(store, ['holds-updated', 'stage-updated'], schedule), // another machine may have stored an interrupt
+      onSessionChange(store, ['state', 'withheld'], () => {
+        if (isAnyAsked) schedule();
       }),
       store.onEpoch(schedule),
     ],

@@ -33,7 +33,7 @@ import { Rejection } from '../../lib/errors.ts';
 import { fenced } from '../../lib/text.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { isStorageFailure } from '../../store/storage-error.ts';
-import { requireProject, type Store } from '../../store/store.ts';
+import { onEvents, requireProject, type Store } from '../../store/store.ts';
 import { type CheckLog, type CodeHost, draftCommitMessage, type HostIssue, problemOf, Refusal } from './code-host.ts';
 import {
   type FoundHost,
@@ -300,9 +300,10 @@ export async function finishStages(deps: FinishDeps): Promise<() => Promise<void
     if (failed.length > 0) passes.scheduleIn(deps.retryMs);
   }
 
+  const causes = ['session-updated', 'stage-updated', 'holds-updated'] as const;
   const passes = createReconciler(pass, (error) => log.error({ err: error }, 'finishing stages failed'), {
     on: (schedule) => [
-      store.onEvent(({ type, data }) => {
+      onEvents(store, causes, ({ type, data }) => {
         if (type === 'session-updated' && !isActive(data.state) && data.lastTurn !== null) due.add(data.stageId);
         else if (type === 'stage-updated' && data.stage.completedAt === null && data.stage.worktree !== null)
           due.add(data.stageId);

@@ -3,7 +3,7 @@ import type { Merged, Worktrees } from '../../core/worktrees/worktrees.ts';
 import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import { requireProject, requireStage } from '../../store/store.ts';
+import { onEvents, onSessionChange, requireProject, requireStage } from '../../store/store.ts';
 import { type CodeHost, Refusal } from './code-host.ts';
 import { locateStage, requireHost, type StageHostDeps } from './find-code-host.ts';
 import { changeStage, isSame, notify, updatesOf } from './open-pull-request.ts';
@@ -66,11 +66,14 @@ export async function watchPullRequests(deps: WatchDeps): Promise<PullRequestWat
     wake();
   }
 
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (type === 'stage-updated') see(data.stage);
-    if (type === 'stage-removed') times.forget(data.stageId);
-    if (type === 'session-updated' && merged.has(data.stageId)) work.begin(data.stageId, () => settle(data.stageId));
-  });
+  const unlisten = [
+    onEvents(store, ['stage-updated', 'stage-removed'], ({ type, data }) =>
+      type === 'stage-updated' ? see(data.stage) : times.forget(data.stageId),
+    ),
+    onSessionChange(store, ['state', 'lastTurn'], ({ stageId }) => {
+      if (merged.has(stageId)) work.begin(stageId, () => settle(stageId));
+    }),
+  ];
   for (const stage of await store.read.stages.list()) see(stage);
   return {
     async check(stageId) {
@@ -79,7 +82,7 @@ export async function watchPullRequests(deps: WatchDeps): Promise<PullRequestWat
       return checked;
     },
     async stop() {
-      unlisten();
+      for (const stop of unlisten) stop();
       clearTimeout(timer);
       await work.stop();
     },

@@ -23,7 +23,7 @@ import { untrustedText } from '../../lib/text.ts';
 import { isPublicAddress, type Posted, post } from '../../platform/post.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { AnnouncementRecord, PushDeviceRecord, PushKeys } from '../../store/ports/event-port.ts';
-import type { Store, Tables, Tx } from '../../store/store.ts';
+import { onEvents, type Store, type Tables, type Tx } from '../../store/store.ts';
 
 export interface PushDeps {
   pushDevices: PushDevices;
@@ -91,9 +91,7 @@ export function createPushDevices({ store, platform, sender, publicKey }: PushDe
     throw new Rejection('unknown_device', 'This device has no notifications any more. Turn them on again there.');
   }
 
-  const unlisten = store.onEvent((event) => {
-    if (event.type !== 'login-ended') return;
-    const { loginId } = event.data;
+  const unlisten = onEvents(store, ['login-ended'], ({ data: { loginId } }) => {
     // At the next start as well, should this fail: see `forgetLoggedOut`.
     store.transact((tx) => removeOf(tx, (device) => device.loginId === loginId)).catch(() => undefined);
   });

@@ -17,7 +17,7 @@ import { budgetBefore, isStagePaused } from '../../core/session/spending-limits.
 import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
-import { requireStage, type Store, type Tx } from '../../store/store.ts';
+import { onEvents, requireStage, type Store, type Tx } from '../../store/store.ts';
 import { type AskedClaude, type AskSteps, endSideRun, interruptSideRun } from './ask-claude.ts';
 
 type ReviewCommands = 'get_side_runs' | 'start_side_run' | 'stop_side_run';
@@ -115,9 +115,10 @@ export async function startSideRuns(deps: SideRunsDeps): Promise<SideRuns> {
     if (!(await deps.endLeft(run.id, process))) log.warn({ id: run.id }, 'some processes of a run could not be ended');
     await store.transact((tx) => settlePhase(tx, deps, run.stageId, (change) => interruptSideRun(tx, change, run)));
   }
+  const causes = ['side-run-updated', 'holds-updated', 'stage-updated', 'stage-removed'] as const;
   const passes = createReconciler(pass, (error) => log.error({ err: error }, 'looking for due runs failed'), {
     on: (schedule) => [
-      store.onEvent(({ type, data }) => {
+      onEvents(store, causes, ({ type, data }) => {
         if (type === 'side-run-updated' && data.state === 'waiting') schedule();
         if (type === 'side-run-updated' && !isUnderWay(data)) running.get(data.id)?.stop();
         if (type === 'holds-updated' || (type === 'stage-updated' && !data.stage.held)) schedule();

@@ -30,7 +30,7 @@ import { createYield } from '../../lib/async.ts';
 import { ProtocolError, Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { AnsweredCall, StoredRequest } from '../../store/ports/session-port.ts';
-import { requireProject, requireStage, type Store, type Tables } from '../../store/store.ts';
+import { onEvents, requireProject, requireStage, type Store, type Tables } from '../../store/store.ts';
 
 /** The permission rules that people grant: their list, their use, their end, and what they would have done. */
 export interface Rules {
@@ -417,7 +417,7 @@ export function startLiveRules({ store, platform, log, running }: LiveRulesDeps)
 
   const worker = createReconciler(pass, (error) => log.error({ err: error }, 'keeping rules up to date failed'), {
     on: (schedule) => [
-      store.onEvent(({ type }) => type === 'rules-updated' && schedule()),
+      onEvents(store, ['rules-updated'], schedule),
       store.onEpoch(schedule),
       () => clearInterval(timer),
     ],

@@ -15,7 +15,7 @@ import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome } from '../../platform/files.ts';
 import type { Logger } from '../../platform/runtime.ts';
-import { requireProject, type Store, type Tx } from '../../store/store.ts';
+import { onEvents, requireProject, type Store, type Tx } from '../../store/store.ts';
 import {
   CONSENT_KEYS,
   importFailed,
@@ -300,10 +300,12 @@ export function startStageFolders(deps: StageFoldersDeps): () => Promise<void> {
     for (const { id } of projects) await forgetOthers(store, id);
   }
 
+  // Another machine watches once the one that did is lost, and that one again when it is back.
+  const causes = ['project-updated', 'project-removed', 'machine-updated', 'machine-removed'] as const;
   const changes = createReconciler(
     reconcile,
     (error) => log.error({ err: error }, 'watching folders of stages failed'),
-    { on: (schedule) => [store.onEvent(({ type }) => CAUSES.has(type) && schedule())] },
+    { on: (schedule) => [onEvents(store, causes, schedule)] },
   );
   changes.schedule();
   return async () => {
@@ -311,12 +313,6 @@ export function startStageFolders(deps: StageFoldersDeps): () => Promise<void> {
     await Promise.all([...watched.values()].map((folder) => folder.stop()));
   };
 }
-
-/** Another machine watches once the one that did is lost, and that one again when it is back. */
-const CAUSES: ReadonlySet<string> = new Set([
-  ...['project-updated', 'project-removed'],
-  ...['machine-updated', 'machine-removed'],
-]);
 
 const keyOf = (projectId: ProjectId, path: string): string => `${projectId} ${path}`;
 

@@ -139,7 +139,7 @@ export const CHANGES_OF_TEXTS = [
   'stage-removed',
   'transcript-appended',
   'comments-updated',
-];
+] as const;
 
 /** A text to be indexed. */
 export interface Item extends IndexedText {

@@ -3,7 +3,7 @@ import type { Indexing, StageId } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
-import type { Store } from '../store.ts';
+import { onEvents, type Store } from '../store.ts';
 import { CHANGES_OF_TEXTS, type IndexQuery, type IndexReply, type SearchIndex } from './search-text.ts';
 
 export interface ThreadedIndexDeps {
@@ -82,8 +82,7 @@ export function openThreadedIndex({
     return RETRY_MS;
   }
 
-  const unlisten = store.onEvent(({ type, data }) => {
-    if (!CHANGES_OF_TEXTS.includes(type) || !('stageId' in data) || data.stageId === undefined) return;
+  const unlisten = onEvents(store, CHANGES_OF_TEXTS, ({ data }) => {
     changed?.add(data.stageId);
     due(waitMs);
   });
