@@ -146,7 +146,8 @@ it('docs/guide.md lists the keys of the Markdown file of a stage, those last tha
   const [list = ''] = item.split('Its body');
   const named = [...list.matchAll(/`(\w+)`/g)].map(([, key]) => key);
   const files = stageFieldsWith('file').map((key): StageField['file'] => stageFields[key].file);
-  const keys = (needsPerson: boolean) => files.flatMap((file) => (!file?.needsPerson === needsPerson ? [] : [file?.key]));
+  const keys = (needsPerson: boolean) =>
+    files.flatMap((file) => (!file?.needsPerson === needsPerson ? [] : [file?.key]));
   const last = keys(true).length;
   expect(named.slice(0, -last).toSorted()).toEqual(['id', 'title', 'status', ...keys(false)].toSorted());
   expect(named.slice(-last).toSorted()).toEqual(keys(true).toSorted());
