@@ -146,7 +146,7 @@ it('starts a stage that exists, and prints it as JSON', async () => {
 it.each([
   [['start-stage'], 'name a stage that exists, or write a prompt'],
   [['start-stage', '1', '--pipeline', 'x'], 'Leave these options out, or the stage'],
-  [['start-stage', '1', '--title', 'x'], 'has its prompt, title, project, mode, model and pipeline'],
+  [['start-stage', '1', '--title', 'x'], 'a stage that exists has its prompt, title, project, mode'],
   [
     ['start-stage', '--prompt', 'x', '--project', 'nowhere'],
     'there is no project "nowhere". There are: shop. A path begins with',
