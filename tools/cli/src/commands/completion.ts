@@ -52,7 +52,7 @@ _callboard() {
       if [[ "$word" == "$cur"* ]]; then printf -v word %q "$word"; COMPREPLY+=("$word"); fi
     done
   }
-  reply_files() { compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); }
+  reply_files() { local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); }
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     reply_words ${commands.map(({ name }) => name).join(' ')}
