@@ -64,7 +64,7 @@ export function PipelinesForm({ project }: { project: Project }) {
           />
         ))}
         <Button
-          style={{ alignSelf: 'flex-start' }}
+          mr="auto"
           variant="default"
           leftSection={<IconPlus size={14} />}
           onClick={() => add(emptyPipeline())}
@@ -170,7 +170,7 @@ function OwnPipeline({ form, errors, isOpen, toggle, change, remove }: OwnPipeli
         error={errors.phases}
         about="Steps that follow one another. New stages take a copy; those that exist keep theirs."
       />
-      <Button style={{ alignSelf: 'flex-start' }} variant="subtle" color="gray" onClick={remove}>
+      <Button mr="auto" variant="subtle" color="gray" onClick={remove}>
         Remove this pipeline
       </Button>
     </Fold>
@@ -217,7 +217,7 @@ function Given({ pipelines, open, setOpen, copy }: GivenProps) {
           ))}
         </Flex>
         {pipeline.phases.length > 0 && (
-          <Button style={{ alignSelf: 'flex-start' }} variant="default" onClick={() => copy(pipeline)}>
+          <Button mr="auto" variant="default" onClick={() => copy(pipeline)}>
             Copy to custom pipelines
           </Button>
         )}
