@@ -378,10 +378,10 @@ function CommentComposer({ writing, parts }: ComposerProps) {
                 variant="default"
                 disabled={text.trim() === '' || !canCommand}
                 loading={parts.isFinishing}
+                rightSection={<KeyHint>Ctrl+Enter</KeyHint>}
                 onClick={done}
               >
                 {original === null ? 'Add comment' : 'Save'}
-                <KeyHint>Ctrl+Enter</KeyHint>
               </Button>
             </>
           )}

@@ -105,9 +105,9 @@ function ConversationRow({ conversation, press }: { conversation: Conversation; 
             {messages === null ? formatSize(bytes) : count(messages, 'message')}
           </Fact>
           {branch !== null && <Fact icon={<IconGitBranch size={14} aria-hidden />}>{branch}</Fact>}
-          <code>
+          <Box component="code" miw={0} maw="100%">
             <MiddleCut text={folder} />
-          </code>
+          </Box>
         </Facts>
       </Flex>
     </RowButton>
