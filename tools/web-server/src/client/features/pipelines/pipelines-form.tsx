@@ -63,12 +63,7 @@ export function PipelinesForm({ project }: { project: Project }) {
             remove={() => setForms(forms.filter(({ key }) => key !== form.key))}
           />
         ))}
-        <Button
-          mr="auto"
-          variant="default"
-          leftSection={<IconPlus size={14} />}
-          onClick={() => add(emptyPipeline())}
-        >
+        <Button mr="auto" variant="default" leftSection={<IconPlus size={14} />} onClick={() => add(emptyPipeline())}>
           Add pipeline
         </Button>
       </PipelineGroup>
