@@ -3,7 +3,7 @@ import type { Merged, Worktrees } from '../../core/worktrees/worktrees.ts';
 import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
-import { onEvents, onSessionChange, requireProject, requireStage } from '../../store/store.ts';
+import { onEvents, requireProject, requireStage } from '../../store/store.ts';
 import { type CodeHost, Refusal } from './code-host.ts';
 import { locateStage, requireHost, type StageHostDeps } from './find-code-host.ts';
 import { changeStage, isSame, notify, updatesOf } from './open-pull-request.ts';
@@ -70,7 +70,8 @@ export async function watchPullRequests(deps: WatchDeps): Promise<PullRequestWat
     onEvents(store, ['stage-updated', 'stage-removed'], ({ type, data }) =>
       type === 'stage-updated' ? see(data.stage) : times.forget(data.stageId),
     ),
-    onSessionChange(store, ['state', 'lastTurn'], ({ stageId }) => {
+    // Any change of its session may let it settle: a turn or a background task that ends, an alarm that is over.
+    onEvents(store, ['session-updated'], ({ data: { stageId } }) => {
       if (merged.has(stageId)) work.begin(stageId, () => settle(stageId));
     }),
   ];

@@ -17,7 +17,7 @@ import { AskedHost, AskedInput } from '../approvals/asked-input.tsx';
 import { DecisionSlot, type Press, useLaterKey, useVerdictKeys } from '../approvals/decision-slot.tsx';
 import { askPath, askSummary, requestText } from '../approvals/kinds/request-summary.ts';
 import { useMe, useSetLater } from '../approvals/presentation.tsx';
-import request from '../approvals/request.module.css';
+import requestStyles from '../approvals/request.module.css';
 import type { ItemOutcome, useDecideAll } from '../approvals/use-decide.tsx';
 import { useFolder, useProjectName, useStageTitle } from '../approvals/use-request.ts';
 import { RequestMeta, StillSending, VerdictButton } from '../approvals/verdict-actions.tsx';
@@ -438,7 +438,7 @@ function BatchActions({ requests, decideAll }: BatchProps) {
   useShortcuts({ l: next });
   const sending = decideAll.isPending ? decideAll.variables.decision : null;
   return (
-    <div className={request.actions}>
+    <div className={requestStyles.actions}>
       <StillSending isPending={decideAll.isPending} />
       <Group gap="4px 8px" flex="1 1 auto">
         <Hint span role="status">
@@ -453,7 +453,7 @@ function BatchActions({ requests, decideAll }: BatchProps) {
           Later
         </Button>
       </Group>
-      <div className={request.buttons}>
+      <div className={requestStyles.buttons}>
         <VerdictButton
           label={`Deny all ${n}`}
           hint={'D'}
