@@ -366,7 +366,7 @@ function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly 
         {day('from', 'From')}
         {day('to', 'To')}
         {count > 0 && (
-          <Button {...folded} variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
+          <Button variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
             Show all
           </Button>
         )}
