@@ -29,7 +29,7 @@ writeFileSync(builtFrom('.'), fingerprint('.'));
 
 /** Adds the files that a clone has beside its bundles, and marks the bundles as built from them. */
 async function addSources(root: string) {
-  for (const tool of ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', 'web-server']) {
+  for (const tool of ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', 'store-postgres', 'web-server']) {
     await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
     await writeFile(join(root, 'tools', tool, 'package.json'), '{ "type": "module" }');
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Stage } from '@callboard/contract';
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { newBrowser } from '../../../test/support/new-browser.ts';
 import { setClocks } from '../../../test/support/set-clocks.ts';
@@ -11,16 +11,13 @@ import { settleCompleted } from '../notifications/notifications.ts';
 import { createTrash } from '../trash/trash.ts';
 import { startPruning } from './storage.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
-
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
 async function setUp() {
   const clocks = setClocks();
-  const { platform } = clocks;
+  const { platform, timer } = clocks;
   const { store, addStage } = await openTestStore(platform);
   const stageId = await addStage();
   const files = createDraftFiles({ store });
@@ -39,15 +36,17 @@ async function setUp() {
       mediaType: 'text/plain',
       dataBase64: Buffer.from(name).toString('base64'),
     });
+  let running: ReturnType<typeof startPruning> | undefined;
   const start = () => {
     const forget = { forgetDraftFiles: files.forgetOlder, forgetTrash: trash.forgetOlder, settleCompleted };
-    const pruning = startPruning({ store, platform, log: silent, ...forget });
+    const pruning = startPruning({ store, platform, log: silent, timer, ...forget });
     onTestFinished(pruning.stop);
+    running = pruning;
     return pruning;
   };
   /** What the store keeps after all pending work is done. */
   const kept = async () => {
-    for (let n = 0; n < 5; n++) await store.transact(async () => undefined);
+    await running?.drain();
     const drafts = await store.read.drafts.listOf(stageId);
     const [listed] = drafts.map(({ value }) => (Array.isArray(value) ? value.map(({ name }) => name) : value));
     return { events: (await store.read.events.since(0, 100)).length, files: listed ?? [] };
@@ -65,13 +64,13 @@ it.each([YEAR, -YEAR])(
     await pass(2 * HOUR);
     jump(jumpMs);
     await pass(2 * HOUR);
-    first.stop();
+    await first.stop();
     const second = start();
     await logins.createCode(); // each start creates a code and forgets expired ones
     await addFile('meanwhile.txt');
     await pass(2 * HOUR);
     jump(-jumpMs);
-    second.stop();
+    await second.stop();
     start();
     await logins.createCode();
     await pass(2 * HOUR);
@@ -98,10 +97,10 @@ it('settles what was told of a completed stage after a day, and never what a per
   const finished = { signal: 'finished', stageId, requestId: null, since, madeAt: since, settledAt: null } as const;
   await store.transact((tx) => tx.announcements.insert({ ...finished, key: 'finished 1' }));
   const open = async () => {
-    for (let n = 0; n < 5; n++) await store.transact(async () => undefined);
+    await running.drain();
     return (await store.read.announcements.listOpen()).map(({ key }) => key);
   };
-  start();
+  const running = start();
   await pass(25 * HOUR);
   expect(await open()).toEqual(['finished 1']);
   await store.transact(async (tx) => {

@@ -1,6 +1,6 @@
 import { createEmitter } from '@callboard/runtime/emitter';
 import { messageOf } from '@callboard/runtime/errors';
-import { createReconciler } from '@callboard/runtime/reconciler';
+import { createReconciler, type Reconciler, type Timer } from '@callboard/runtime/reconciler';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { StorageError } from '../../store/storage-error.ts';
 import type { Store, Tx } from '../../store/store.ts';
@@ -188,14 +188,15 @@ interface PruningDeps {
   forgetTrash: (instant: string) => Promise<void>;
   /** Settles what was announced of completed stages before this instant, and tells nobody. */
   settleCompleted: (tx: Tx, instant: string) => Promise<void>;
+  timer?: Timer;
 }
 
 /**
  * Keeps the store from growing without bound. Transcripts, decisions and everything else people see stay. Age is counted
  * while Callboard runs, so setting the time of day forward makes nothing old.
  */
-export function startPruning(deps: PruningDeps): { stop: () => void } {
-  const { store, platform, log, forgetDraftFiles, forgetTrash, settleCompleted } = deps;
+export function startPruning(deps: PruningDeps): Pick<Reconciler, 'drain' | 'stop'> {
+  const { store, platform, log, forgetDraftFiles, forgetTrash, settleCompleted, timer } = deps;
   let counted = platform.uptimeMs();
   let pruned = Number.NEGATIVE_INFINITY;
 
@@ -227,7 +228,8 @@ export function startPruning(deps: PruningDeps): { stop: () => void } {
 
   const runs = createReconciler(pruneWhenDue, (error) => log.error({ err: error }, 'store not pruned'), {
     everyMs: CLOCK_MS,
+    timer,
   });
   runs.schedule();
-  return { stop: () => void runs.stop() };
+  return runs;
 }

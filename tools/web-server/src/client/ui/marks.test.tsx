@@ -20,7 +20,7 @@ it('draws the icon of what is asked, hidden from screen readers', () => {
 });
 
 it('draws a project in one of its eight tints', () => {
-  expect(renderToStaticMarkup(<ProjectMark name="shop" />)).toMatch(/data-tint="[1-8]"/);
+  expect(renderToStaticMarkup(<ProjectMark name="shop" />)).toMatch(/var\(--tint-[1-8]\)/);
 });
 
 it('shows the id of a stage', () => {
