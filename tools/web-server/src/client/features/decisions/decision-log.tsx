@@ -334,7 +334,7 @@ function LogFilters({ filter, devices }: { filter: LogFilter; devices: readonly 
   );
   return (
     <search aria-label="Filter the decisions">
-      <Columns min={140} px="lg" pb="md">
+      <Columns min={168} px="lg" pb="md">
         <Button
           hiddenFrom="sm"
           variant="default"
