@@ -272,14 +272,14 @@ const ASKING_MODES: ReadonlySet<unknown> = new Set(['default', 'manual', 'plan']
 /** What settings files switch on, each item with its fingerprint. */
 export interface TrustContent {
   /** The repository's items, which are trusted as a whole. */
-  items: RowCaches[];
+  items: FingerprintedItem[];
   /** Items that the person allowed in a terminal; each is agreed to separately. */
-  personal: RowCaches[];
+  personal: FingerprintedItem[];
   /** The hash of the repository's items; empty without any. */
   hash: string;
 }
 
-export interface RowCaches extends Found {
+export interface FingerprintedItem extends Found {
   /** Equal for the same item in the same file, as long as the scripts that it names are unchanged. */
   fingerprint: string;
 }
@@ -297,7 +297,7 @@ export async function contentOf({ files, read }: RepositorySettings): Promise<Tr
 }
 
 /** Returns the hash of the items; duplicates do not change it. */
-const hashOf = (items: readonly Pick<RowCaches, 'fingerprint'>[]): string =>
+const hashOf = (items: readonly Pick<FingerprintedItem, 'fingerprint'>[]): string =>
   items.length === 0 ? '' : sha256([...new Set(items.map((item) => item.fingerprint))].toSorted().join('\n'));
 
 export function itemsOf(file: SettingsFile): Found[] {

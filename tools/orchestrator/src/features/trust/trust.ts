@@ -22,12 +22,12 @@ import {
   ALLOWED,
   contentOf,
   excludedCommands,
+  type FingerprintedItem,
   type Found,
   HARMLESS,
   isObject,
   itemsOf,
   parseSettings,
-  type RowCaches,
   sha256,
   type TrustContent,
   userItems,
@@ -322,7 +322,7 @@ function createChangesSinceLaunch(sources: SettingsSources): ChangesSinceLaunch 
 interface Agreed {
   content: TrustContent;
   isTrusted: boolean;
-  isPersonalAgreed: (item: RowCaches) => boolean;
+  isPersonalAgreed: (item: FingerprintedItem) => boolean;
   newOfUser: Found[];
 }
 
@@ -494,7 +494,7 @@ function viewOf({ content, agreed, newOfUser, ofFile }: ReviewedSettings): Proje
 
 const viewHash = (
   { hash, items }: TrustContent,
-  personal: readonly (RowCaches | Found)[],
+  personal: readonly (FingerprintedItem | Found)[],
   ofFile: readonly Found[],
 ): string =>
   items.length + personal.length + ofFile.length === 0

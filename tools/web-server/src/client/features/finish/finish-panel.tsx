@@ -71,7 +71,7 @@ function FinishPanel(props: FinishPanelProps) {
   const reading = { choice, method, choose, isReading: isFetching, readAgain: () => void refetch() };
   if (choice === 'pull-request' && data.plan !== null)
     return <ByPullRequest {...props} {...reading} completion={data} />;
-  return <RowCaches {...props} {...reading} completion={data} />;
+  return <FinishForm {...props} {...reading} completion={data} />;
 }
 
 interface KnownProps extends FinishPanelProps {
@@ -110,7 +110,7 @@ function ByPullRequest(props: KnownProps) {
   );
 }
 
-function RowCaches(props: KnownProps) {
+function FinishForm(props: KnownProps) {
   const { stage, isDialog = false, done, completion, choice, method, choose, readAgain } = props;
   const { plan } = completion;
   const check = useCheckAgain(stage, plan);

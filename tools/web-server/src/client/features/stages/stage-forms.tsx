@@ -351,10 +351,10 @@ const FormDraftNote = ({ discard }: { discard: () => void }) => (
 export function EditStageForm({ stageId }: { stageId: StageId }) {
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   if (stage === undefined) return <p>This stage is not on the board any more.</p>;
-  return <RowCaches stage={stage} />;
+  return <LoadedEditStageForm stage={stage} />;
 }
 
-function RowCaches({ stage }: { stage: StageView }) {
+function LoadedEditStageForm({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const draft = useFormDraft(stage.id, () => stageFormOf(stage));
   const { form, set, isRestored } = draft;
