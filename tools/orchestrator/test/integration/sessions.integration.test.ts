@@ -232,17 +232,21 @@ it('says of a call that an interrupt ended that it was stopped, not that somebod
     (await client.transcript(stageId)).flatMap((entry) =>
       entry.kind === 'tool-result' ? [{ stopped: entry.stopped, text: entry.text }] : [],
     );
+  const lastTurn = async () => {
+    const { session } = await client.command('get_session', { stageId });
+    return [session.state, session.lastTurn?.outcome];
+  };
   await client.command('interrupt', { stageId });
   const running = { stopped: 'running', text: 'Stopped while it ran. What it had done by then stands.' };
   await expect.poll(results).toEqual([running]);
+  await expect.poll(lastTurn).toEqual(['idle', 'interrupted']); // a message before that waits: the interrupt holds the queue
 
   await client.command('send_message', { stageId, message: prompt({ steps: [call('touch asked'), end] }) });
   await client.event('approval-requested', ({ input }) => input.command === 'touch asked');
   await client.command('interrupt', { stageId });
   const before = { stopped: 'before', text: 'Stopped before it ran. Nothing was done.' };
   await expect.poll(results).toEqual([running, before]);
-  const { session } = await client.command('get_session', { stageId });
-  expect(session.lastTurn).toMatchObject({ outcome: 'interrupted' });
+  await expect.poll(lastTurn).toEqual(['idle', 'interrupted']);
 
   await client.command('send_message', { stageId, message: prompt({ steps: [call('touch again'), end] }) });
   const { requestId } = await client.event('approval-requested', ({ input }) => input.command === 'touch again');
