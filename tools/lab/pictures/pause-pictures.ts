@@ -1,5 +1,6 @@
 import type { BoardView, StageView } from '@callboard/contract';
 import type { Page } from 'playwright-core';
+import { openAlone } from './open-alone.ts';
 
 type Show = (tab?: string) => Promise<void>;
 
@@ -31,31 +32,20 @@ async function withBoard(page: Page, change: (view: BoardView) => void, check: (
   await page.unroute('**/api/board');
 }
 
-async function board(page: Page): Promise<void> {
-  await page.goto(new URL('/', page.url()).href);
-  await page
-    .getByRole('dialog')
-    .first()
-    .waitFor({ timeout: 1_000 })
-    .catch(() => undefined);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
-}
-
 /** What is on hold, by the name of the picture. */
 export const pausePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
-  'hold-board': (page) => withBoard(page, pause, () => board(page)),
+  'hold-board': (page) => withBoard(page, pause, () => openAlone(page, '/')),
   'hold-stage': (page, show) => withBoard(page, pause, () => show()),
   'hold-dialog': (page) =>
     withBoard(page, pause, async () => {
-      await board(page);
+      await openAlone(page, '/');
       await page.getByRole('button', { name: 'Projects' }).click();
       await page.getByRole('menuitem', { name: 'Hold and release' }).click();
       await page.getByRole('dialog', { name: 'Hold and release' }).waitFor();
     }),
   'hold-picked': (page) =>
     withBoard(page, pause, async () => {
-      await board(page);
+      await openAlone(page, '/');
       for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
       await page.getByRole('toolbar', { name: 'Selected stages' }).waitFor();
     }),

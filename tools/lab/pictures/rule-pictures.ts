@@ -1,5 +1,6 @@
 import type { BoardView, StageView } from '@callboard/contract';
 import type { Page } from 'playwright-core';
+import { openAlone } from './open-alone.ts';
 
 type Show = (tab?: string) => Promise<void>;
 
@@ -79,19 +80,8 @@ function denied({ session }: StageView): object {
   return { column: 'needs-you', session: { ...session, state: 'idle', stateSince: at, lastTurn, openDenial } };
 }
 
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(new URL(path, page.url()).href);
-  await page
-    .getByRole('dialog')
-    .first()
-    .waitFor({ timeout: 1_000 })
-    .catch(() => undefined);
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(300);
-}
-
 async function inbox(page: Page): Promise<void> {
-  await open(page, '/inbox');
+  await openAlone(page, '/inbox');
   await page.getByRole('main').getByText('Dark mode').first().click();
 }
 
@@ -108,14 +98,14 @@ export const rulePictures: Record<string, (page: Page, show: Show) => Promise<vo
       await route.fulfill({ response });
     });
     await page.route('**/api/rules', async (route) => route.fulfill({ json: rulesOf(await board) }));
-    await open(page, '/rules');
+    await openAlone(page, '/rules');
     await page.getByText(/^Used 14 times/).click();
     await page.waitForTimeout(500);
     await page.unroute('**/api/rules');
     await page.unroute(BOARD);
   },
-  'denial-board': (page) => withDenial(page, null, () => open(page, '/')),
-  'denial-board-why': (page) => withDenial(page, WHY_NOT, () => open(page, '/')),
+  'denial-board': (page) => withDenial(page, null, () => openAlone(page, '/')),
+  'denial-board-why': (page) => withDenial(page, WHY_NOT, () => openAlone(page, '/')),
   'denial-stage': (page, show) => withDenial(page, null, () => show()),
   'denial-stage-why': (page, show) => withDenial(page, WHY_NOT, () => show()),
   'denial-inbox': (page) => withDenial(page, null, () => inbox(page)),
