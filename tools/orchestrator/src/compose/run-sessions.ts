@@ -31,7 +31,6 @@ import { type LiveRules, startLiveRules } from '../features/rules/rules.ts';
 import { createTerminals, type Terminals } from '../features/terminal/terminals.ts';
 import { startSettingsWatch } from '../features/trust/settings-watch.ts';
 import { createTrust, type Trust } from '../features/trust/trust.ts';
-import type { Signal } from '../lib/async.ts';
 import { environmentForSandbox } from '../platform/bubblewrap.ts';
 import { dataDirLayout } from '../platform/data-dir.ts';
 import type { Store } from '../store/store.ts';
@@ -40,7 +39,6 @@ import type { Membership } from './membership.ts';
 
 export interface RunSessionsDeps {
   store: Store;
-  outboxSignal: Signal<StageId>;
   worktrees: Worktrees;
   trust: Trust;
   setUp: SetUp;

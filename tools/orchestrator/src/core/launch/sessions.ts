@@ -1,6 +1,5 @@
 import { awaitsTasks, isPaused, type LaunchId, type StageId, type TextDelta } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { LaunchRecord, MessageRow, SessionRecord } from '../../store/records.ts';
@@ -114,15 +113,15 @@ export interface Adopted {
 const IDLE_FOR_LONG = 'Ended after a long time without work, to free its memory. A message resumes it.';
 
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, platform, log, outboxSignal } = deps;
+  const { store, platform, log } = deps;
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
   const registry = createLaunchRegistry({ ...deps, storing, onVersion: deps.claude.saw, onEnd: deps.onLaunchUpdate });
   const launcher = createLauncher({ ...deps, storing, attach: registry.attach });
   const lookup = createRunningLookup({ store, registry, launcher });
   const requests = createProcessRequests({ ...deps, findRunning: lookup.find, requireRunning: lookup.require });
-  const deferred = { store, log, outboxSignal, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
-  const idleDeps = { store, platform, outboxSignal, launchIn: launcher.launchIn };
+  const deferred = { store, log, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
+  const idleDeps = { store, platform, launchIn: launcher.launchIn };
 
   async function endIdleSession(stageId: StageId, reason: string): Promise<boolean> {
     return endIfIdle(idleDeps, await lookup.require(stageId), reason);
@@ -136,11 +135,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
     resumeWith: launcher.launchIn,
     repeatIn: launcher.repeatIn,
     beginAgain: launcher.beginAgain,
-    resumeDeferredWork: () => resumeDeferredWork(deferred),
+    resumeDeferredWork() {
+      for (const { executor } of registry.all()) executor.checkOutbox();
+      return resumeDeferredWork(deferred);
+    },
     listDeferred: () => listDeferred(store.read),
     resumeDeferred: (stageId) => resumeDeferred(deferred, stageId),
     resumeReleased: (stageIds) => resumeDeferredWork(deferred, ({ stageId }) => stageIds.has(stageId)),
-    advance: (stageId, actor) => store.transact((tx) => advance(tx, deps, launcher, { stageId, actor })),
+    advance: (stageId, actor) => store.transact((tx) => advance(tx, launcher, { stageId, actor })),
     async stop(stageId, reason) {
       if (await deps.setUp.stop(stageId, reason)) return launcher.attached(stageId);
       await (await lookup.require(stageId)).stop(reason);
@@ -240,7 +242,6 @@ function createRecovery(
 
 async function advance(
   tx: Tx,
-  { outboxSignal }: SessionsDeps,
   { launchIn }: Launcher,
   { stageId, actor }: { stageId: StageId; actor: string },
 ): Promise<void> {
@@ -262,21 +263,15 @@ async function advance(
   if (next !== undefined) await beginPhase(tx, change, { stage, phase: next });
   await saveChange(tx, change);
   const [row] = change.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
-  if (row === undefined) tx.afterCommit(() => outboxSignal.ring(stageId));
-  else await launchIn(tx, stageId, row);
+  if (row !== undefined) await launchIn(tx, stageId, row);
 }
 
 export interface EndIfIdleDeps extends Pick<Launcher, 'launchIn'> {
   store: Store;
-  outboxSignal: Signal<StageId>;
 }
 
 /** As `Sessions.endIfIdle`, for its running launch. */
-async function endIfIdle(
-  { store, outboxSignal, launchIn }: EndIfIdleDeps,
-  launch: RunningLaunch,
-  reason: string,
-): Promise<boolean> {
+async function endIfIdle({ store, launchIn }: EndIfIdleDeps, launch: RunningLaunch, reason: string): Promise<boolean> {
   const { stageId, id: launchId } = launch.executor.launch;
   /** The queue before the stop; null if the session is not idle. */
   const queued = await store.transact(async (tx) => {
@@ -286,10 +281,8 @@ async function endIfIdle(
     // after this row, and return to the queue when the process ends.
     const row = { id: tx.newId(), stageId, launchId, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
-    tx.afterCommit(() => {
-      launch.stop(reason, true).catch(() => undefined); // the caller, who waits for it below, gets the error
-      outboxSignal.ring(stageId);
-    });
+    // The caller, who waits for it below, gets the error.
+    tx.afterCommit(() => void launch.stop(reason, true).catch(() => undefined));
     return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));
   });
   if (queued === null) return false;
@@ -342,7 +335,6 @@ export const createEndIfReplaced =
 export interface DeferredWorkDeps extends ResumeIn {
   store: Store;
   log: Logger;
-  outboxSignal: Signal<StageId>;
 }
 
 /**
@@ -399,7 +391,6 @@ async function resumeOne(tx: Tx, stageId: StageId, deps: Omit<DeferredWorkDeps, 
   if (record === null || record.alarm !== null || record.terminal !== null) return;
   if (record.launchId !== null) {
     await changeSession(tx, stageId, () => undefined); // saving delivers the next message
-    tx.afterCommit(() => deps.outboxSignal.ring(stageId));
     return;
   }
   if ((await tx.stages.find(stageId))?.completedAt != null || (await isStagePaused(tx, stageId))) return;

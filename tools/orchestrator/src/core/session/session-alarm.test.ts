@@ -80,14 +80,13 @@ describe('a session under alarm', () => {
     await raise(session, 'forged-output');
     const resumed: string[] = [];
     const resumeWith = async () => resumed.push(stageId) > 0;
-    const deps = { store, outboxSignal: { ring: () => undefined } as never };
     const repeatIn = async () => undefined;
     expect(await listDeferred(store.read)).toEqual([]);
-    await resumeDeferred({ ...deps, resumeWith, repeatIn }, stageId);
+    await resumeDeferred({ store, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([]);
     await acknowledge(session);
     expect(await listDeferred(store.read)).toEqual([stageId]);
-    await resumeDeferred({ ...deps, resumeWith, repeatIn }, stageId);
+    await resumeDeferred({ store, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([stageId]);
   });
 

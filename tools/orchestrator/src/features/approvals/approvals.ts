@@ -21,7 +21,6 @@ import { openChange, saveChange } from '../../core/session/change-session.ts';
 import type { Presence } from '../../core/session/notification-channel.ts';
 import { decideRequest } from '../../core/session/requests.ts';
 import { commandLeft, saveRules } from '../../core/session/session-permissions.ts';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { DelayedAnswerRow, GivenAnswer, StoredRequest } from '../../store/ports/session-port.ts';
 import { onEvents, type Store, type Tx } from '../../store/store.ts';
@@ -83,7 +82,6 @@ export function requestCommands(deps: RequestDeps): Pick<CommandHandlers, Reques
 
 export interface ApprovalDeps {
   store: Store;
-  outboxSignal: Signal<StageId>;
   /** How long a reply waits for the CLI's confirmation. The decision stands either way. */
   confirmationMs: number;
 }
@@ -111,12 +109,12 @@ export interface ApprovalService {
   expire(request: PendingRequest): Promise<void>;
 }
 
-export function createApprovalService({ store, outboxSignal, confirmationMs }: ApprovalDeps): ApprovalService {
+export function createApprovalService({ store, confirmationMs }: ApprovalDeps): ApprovalService {
   /** Stores the decision and its answer in one transaction. Once it commits, the answer is delivered exactly once. */
   const decide = (stageId: StageId, given: GivenAnswer, actor: string): Promise<Decision> =>
     store.transact(async (tx) => {
       const stored = await requireOpen(tx, stageId, given.body.requestId);
-      return giveAnswer(tx, outboxSignal, { stored, actor, ...readAnswer(given, actor) });
+      return giveAnswer(tx, { stored, actor, ...readAnswer(given, actor) });
     });
 
   /** Decides, then waits up to `confirmationMs` for the CLI to confirm, so that the reply can say what really happened. */
@@ -142,7 +140,7 @@ export function createApprovalService({ store, outboxSignal, confirmationMs }: A
     async expire({ stageId, requestId }) {
       await store.transact(async (tx) => {
         const stored = await requireOpen(tx, stageId, requestId);
-        await giveAnswer(tx, outboxSignal, { stored, actor: null, answerTo: timeOut });
+        await giveAnswer(tx, { stored, actor: null, answerTo: timeOut });
       });
     },
   };
@@ -188,7 +186,7 @@ interface Giving extends Deciding {
  * exactly once.
  * @throws as `answerTo`
  */
-export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: Giving): Promise<Decision> {
+export async function giveAnswer(tx: Tx, giving: Giving): Promise<Decision> {
   const { actor, device, answerTo, alsoStore } = giving;
   const { request, launchId } = giving.stored;
   const { stageId, requestId } = request;
@@ -203,7 +201,6 @@ export async function giveAnswer(tx: Tx, outboxSignal: Signal<StageId>, giving: 
     commandLeft(change, tx.now, decision.asked);
   await alsoStore?.(tx, request);
   await saveChange(tx, change);
-  tx.afterCommit(() => outboxSignal.ring(stageId));
   return decision;
 }
 

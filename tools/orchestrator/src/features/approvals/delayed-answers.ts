@@ -8,7 +8,6 @@ import {
   withAnswerDelayed,
 } from '@callboard/contract';
 import { createReconciler } from '@callboard/runtime/reconciler';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { DelayedAnswerRow, GivenAnswer, RequestAddress, StoredRequest } from '../../store/ports/session-port.ts';
@@ -19,7 +18,6 @@ export interface DelayedAnswerDeps {
   store: Store;
   platform: Platform;
   log: Logger;
-  outboxSignal: Signal<StageId>;
   /** How long an answer is held back. */
   delayMs: number;
 }
@@ -33,7 +31,7 @@ const RETRY_MS = 1_000;
  * running is read from the wall clock.
  */
 export async function startDelayedAnswers(deps: DelayedAnswerDeps): Promise<DelayedAnswers> {
-  const { store, platform, log, outboxSignal, delayMs } = deps;
+  const { store, platform, log, delayMs } = deps;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;
 
@@ -51,7 +49,7 @@ export async function startDelayedAnswers(deps: DelayedAnswerDeps): Promise<Dela
 
   async function send(place: RequestAddress): Promise<void> {
     try {
-      await store.transact((tx) => sendDelayed(tx, outboxSignal, place));
+      await store.transact((tx) => sendDelayed(tx, place));
     } catch (error) {
       const { stageId, requestId } = place;
       log.error({ err: error, stageId, requestId }, 'sending an answer that was held back failed');
@@ -119,11 +117,11 @@ async function delayAnswer(
 const bare = (given: GivenAnswer): GivenAnswer => JSON.parse(JSON.stringify({ ...given, device: undefined }));
 
 /** Sends the answer that is still held back, if any. */
-async function sendDelayed(tx: Tx, outboxSignal: Signal<StageId>, place: RequestAddress): Promise<void> {
+async function sendDelayed(tx: Tx, place: RequestAddress): Promise<void> {
   const stored = await tx.requests.find(place.stageId, place.requestId);
   if (stored === null || stored.decision !== null || stored.hold === null) return;
   const { given, by } = stored.hold;
-  await giveAnswer(tx, outboxSignal, { stored, actor: by, ...readAnswer(given, by) });
+  await giveAnswer(tx, { stored, actor: by, ...readAnswer(given, by) });
 }
 
 async function withdraw(tx: Tx, wanted: CommandInput<'take_back_answer'>, actor: string): Promise<PendingRequest> {

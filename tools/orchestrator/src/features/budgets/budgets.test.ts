@@ -8,7 +8,6 @@ import { openTestStore, type StoreKind, silent, withFields } from '../../../test
 import { createBudgetGate } from '../../core/launch/scheduler.ts';
 import { resumeDeferredWork } from '../../core/launch/sessions.ts';
 import { changeSession } from '../../core/session/change-session.ts';
-import { createSignal } from '../../lib/async.ts';
 import type { Store } from '../../store/store.ts';
 import { createBudgets, startBudgetWatch } from './budgets.ts';
 
@@ -178,7 +177,6 @@ it('keeps what is queued until the budget is raised, and then delivers it once',
     resumeDeferredWork({
       store,
       log: silent,
-      outboxSignal: createSignal(),
       repeatIn: async () => {},
       resumeWith: async () => true,
     });

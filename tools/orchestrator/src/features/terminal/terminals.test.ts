@@ -5,7 +5,6 @@ import { asked, busyTestSession, type TestSession, turnEnded } from '../../../te
 import { silent } from '../../../test/support/test-store.ts';
 import { planStarts } from '../../core/launch/scheduler.ts';
 import { listDeferred, resumeDeferred } from '../../core/launch/sessions.ts';
-import { createSignal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { turnToFinish } from '../pull-requests/pull-requests.ts';
 import { createTerminals, type TerminalsDeps } from './terminals.ts';
@@ -80,7 +79,7 @@ it('starts nothing by itself while the conversation is in a terminal', async () 
   });
   const resumeWith = async () => given.resumed.push('deferred') > 0;
   expect(await listDeferred(store.read)).toEqual([]);
-  await resumeDeferred({ store, outboxSignal: createSignal(), resumeWith, repeatIn: async () => undefined }, stageId);
+  await resumeDeferred({ store, resumeWith, repeatIn: async () => undefined }, stageId);
   await expect(session.begin()).rejects.toMatchObject({ code: 'in_terminal' });
   await expect(queue.release(stageId, 'Bo')).rejects.toMatchObject({ code: 'in_terminal' });
   const { board, stage } = await viewOf(session);
