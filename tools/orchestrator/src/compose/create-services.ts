@@ -11,8 +11,12 @@ import type { WorktreeCommands } from '../core/shell/worktree-commands.ts';
 import type { CleanUp } from '../core/shell/worktree-setup.ts';
 import type { Worktrees } from '../core/worktrees/worktrees.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
-import { type ApprovalService, createApprovalService } from '../features/approvals/approvals.ts';
-import { startDelayedAnswers, startTimeLimits } from '../features/approvals/delayed-answers.ts';
+import {
+  type ApprovalService,
+  createApprovalService,
+  startDelayedAnswers,
+  startTimeLimits,
+} from '../features/approvals/approvals.ts';
 import { createLostAnswers } from '../features/approvals/lost-answers.ts';
 import { startPeople } from '../features/approvals/people.ts';
 import { createWorktreeFiles } from '../features/changes/changes.ts';

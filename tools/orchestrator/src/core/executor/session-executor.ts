@@ -7,15 +7,19 @@ import type { LaunchRecord, OutboxRow } from '../../store/records.ts';
 import { type CommitOptions, retryUntilStored, type Store } from '../../store/store.ts';
 import type { Channel } from '../claude/channel.ts';
 import { type AgentProcess, launchFiles } from '../claude/claude-process.ts';
-import { createProtocolPeer, type ProtocolPeer } from '../claude/protocol-peer.ts';
 import { changeSession } from '../session/change-session.ts';
 import { takeBackUnwritten } from '../session/end-launch.ts';
 import { addNotice } from '../session/session-change.ts';
-import type { ReadServer } from './ingest-output.ts';
+import type { HookInputDeps, TranscriptCheckDeps } from './follow-ups.ts';
 import type { LowPriorityWork } from './low-priority-work.ts';
 import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
-import { createOutputHandler, type HookInputDeps, type OutputHints } from './output-handler.ts';
-import type { TranscriptCheckDeps } from './transcript-check.ts';
+import {
+  createOutputHandler,
+  createProtocolPeer,
+  type OutputHints,
+  type ProtocolPeer,
+  type ReadServer,
+} from './output-handler.ts';
 
 export interface ExecutorDeps extends OutputHints {
   store: Store;

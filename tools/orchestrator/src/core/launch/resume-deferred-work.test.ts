@@ -4,7 +4,7 @@ import { beginTestSession, type TestSession } from '../../../test/support/test-s
 import { silent } from '../../../test/support/test-store.ts';
 import type { MessageRow } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
-import { listDeferred, resumeDeferred, resumeDeferredWork } from './sessions.ts';
+import { listDeferred, resumeDeferred, resumeDeferredWork } from './scheduler.ts';
 
 const STOPPED = { kind: 'stopped', reason: 'Stopped by Ada.' } as const;
 

@@ -9,12 +9,11 @@ import {
 import { Rejection } from '../../lib/errors.ts';
 import { type MessageRow, type SessionRecord, summaryOf } from '../../store/records.ts';
 import { type Tables, type Tx, unknownStage } from '../../store/store.ts';
-import { closeDenial } from './denials.ts';
 import { deliver, deliverNext, insertContinue, makeUrgent, queuedMessage } from './message-delivery.ts';
 import { followPipeline, isPhaseDue, stopCheck } from './pipeline.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { budgetBefore, endWaits, isStagePaused, plannedWait, resumesAutomatically } from './spending-limits.ts';
-import { nowOf } from './tool-calls.ts';
+import { closeDenial, nowOf } from './tool-calls.ts';
 
 /** @throws Rejection `no_session` if the stage was never started, `unknown_stage` */
 export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChange> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { echo } from '../../../test/support/test-answers.ts';
 import { testQueue } from '../../../test/support/test-queue.ts';
 import { asked, busyTestSession, type TestSession, turnEnded } from '../../../test/support/test-session.ts';
-import { listDeferred, resumeDeferred } from '../launch/sessions.ts';
+import { listDeferred, resumeDeferred } from '../launch/scheduler.ts';
 import { changeSession } from './change-session.ts';
 import { acknowledgeAlarm, alarmOf, raiseAlarm } from './requests.ts';
 

@@ -6,8 +6,7 @@ import { asked, busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent, withFields } from '../../../test/support/test-store.ts';
 import type { GivenAnswer } from '../../store/ports/session-port.ts';
 import type { Store } from '../../store/store.ts';
-import { createApprovalService, type DelayedAnswers } from './approvals.ts';
-import { startDelayedAnswers, startTimeLimits } from './delayed-answers.ts';
+import { createApprovalService, type DelayedAnswers, startDelayedAnswers, startTimeLimits } from './approvals.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());

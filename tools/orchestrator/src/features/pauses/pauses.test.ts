@@ -13,11 +13,13 @@ import { beginLaunch } from '../../core/launch/begin-launch.ts';
 import {
   createPauseGate,
   createStartDelays,
+  listDeferred,
   planStarts,
+  resumeDeferred,
+  resumeDeferredWork,
   type StageGate,
   startScheduler,
 } from '../../core/launch/scheduler.ts';
-import { listDeferred, resumeDeferred, resumeDeferredWork } from '../../core/launch/sessions.ts';
 import { releaseScope, releaseStage } from '../../core/session/spending-limits.ts';
 import { createStages } from '../../core/session/stages.ts';
 import { Rejection } from '../../lib/errors.ts';
