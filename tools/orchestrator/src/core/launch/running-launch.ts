@@ -8,13 +8,7 @@ import { endMarked, isGoneWithin, terminate } from '../../platform/process-table
 import type { Logger } from '../../platform/runtime.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-error.ts';
-import {
-  requireStage,
-  retryUntilStored,
-  retryWhileStoreFails,
-  type Store,
-  type Tx,
-} from '../../store/store.ts';
+import { requireStage, retryUntilStored, retryWhileStoreFails, type Store, type Tx } from '../../store/store.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../claude/channel.ts';
 import { type AgentProcess, launchFiles, type ProcessExit } from '../claude/claude-process.ts';
 import {
