@@ -1,9 +1,12 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { type CertificatePair, readCertificate } from '@callboard/runtime/certificate';
+import { type CertificateFiles, type CertificatePair, readCertificate } from '@callboard/runtime/certificate';
+import { messageOf } from '@callboard/runtime/errors';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
+import { createReconciler } from '@callboard/runtime/reconciler';
 import type { Exposure } from '@callboard/runtime/supervision';
 import fastifyCookie from '@fastify/cookie';
 import swagger from '@fastify/swagger';
@@ -17,7 +20,6 @@ import { createGuessLimit, createRequestLimit } from './auth/rate-limits.ts';
 import { createVisits, type Visits, withOwnWarning } from './auth/visits.ts';
 import { answerUnreadable, Rejection, sendProblem } from './errors.ts';
 import { createEventHub, type EventHub } from './events/event-hub.ts';
-import { type HttpsLimits, type HttpsServers, httpsServers, watchCertificate } from './https.ts';
 import { openApi } from './openapi/document.ts';
 import { createOrchestratorClient, type OrchestratorClient } from './orchestrator/client.ts';
 import { apiRoutes } from './routes/api.ts';
@@ -322,3 +324,87 @@ const request = ({ method, url }: { method?: string; url?: string }) => ({ metho
 /** Creates the web server's log. It names requests but never shows headers, queries or bodies: they hold secrets. */
 export const createLog = ({ level }: { level: string }, destination: DestinationStream): Logger =>
   pino({ name: 'web-server', level, serializers: { req: request } }, destination);
+
+/** The limits that the framework sets on plain servers only. */
+export interface HttpsLimits {
+  headersTimeout: number;
+  requestTimeout: number;
+  connectionsCheckingInterval: number;
+}
+
+/** Servers that speak HTTPS with one certificate. */
+export interface HttpsServers {
+  create(listener: RequestListener): Server;
+  /** New connections get this certificate; open ones go on with theirs. */
+  setCertificate(pair: CertificatePair): void;
+}
+
+/** As the framework's default for plain servers. */
+const KEEP_ALIVE_MS = 72_000;
+
+function httpsServers(first: CertificatePair, limits: HttpsLimits): HttpsServers {
+  const servers = new Set<HttpsServer>();
+  let { cert, key } = first;
+  return {
+    create(listener) {
+      const handshakeTimeout = limits.headersTimeout;
+      const options = { ...limits, handshakeTimeout, cert, key, keepAliveTimeout: KEEP_ALIVE_MS };
+      const server = createHttpsServer(options, listener);
+      servers.add(server);
+      server.once('close', () => servers.delete(server));
+      return server;
+    },
+    setCertificate(pair) {
+      ({ cert, key } = pair);
+      for (const server of servers) server.setSecureContext({ cert, key });
+    },
+  };
+}
+
+export interface CertificateWatchDeps {
+  files: CertificateFiles;
+  /** The pair in use. */
+  loaded: CertificatePair;
+  /** How often the files are read. They are small, and reading them sees every way of replacing them. */
+  checkMs: number;
+  onChange: (pair: CertificatePair) => void;
+  /** The files cannot be used: in words; null once they can. Called when that changes. */
+  onError: (text: string | null) => void;
+}
+
+/**
+ * Looks for a new certificate. One that cannot be used changes nothing. It is told if it is still so at the next look: who
+ * replaces the two files does it one after the other.
+ * @returns how to end it
+ */
+function watchCertificate({ files, loaded, checkMs, onChange, onError }: CertificateWatchDeps): () => void {
+  let current = loaded;
+  let failure: string | null = null;
+  let reported: string | null = null;
+
+  function notify(text: string | null): void {
+    if (text === reported) return;
+    reported = text;
+    onError(text);
+  }
+
+  async function check(): Promise<void> {
+    try {
+      const pair = await readCertificate(files);
+      failure = null;
+      notify(null);
+      if (pair.cert.equals(current.cert) && pair.key.equals(current.key)) return;
+      current = pair;
+      onChange(pair);
+    } catch (error) {
+      const text = messageOf(error);
+      if (text === failure) notify(retainsOld(text, current));
+      failure = text;
+    }
+  }
+
+  return createReconciler(check, (error) => onError(messageOf(error)), { everyMs: checkMs }).stop;
+}
+
+const retainsOld = (cause: string, { validUntil }: CertificatePair): string =>
+  `The new certificate cannot be used. ${cause} Callboard goes on with the one before, valid until ${validUntil.toISOString().slice(0, 10)}, and reads the files again.`;
