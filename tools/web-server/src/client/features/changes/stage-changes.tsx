@@ -11,7 +11,16 @@ import {
 import { Button, Flex, Loader, Text } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, type ReactNode, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import {
+  type ComponentType,
+  type ReactNode,
+  useDeferredValue,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
@@ -60,7 +69,8 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   }, [all.data, stage.id]);
   const reload = useReloadDiff(stage.id);
   useReloadAtSteps(stage, reload);
-  const shown = useShown(range, data);
+  // Thousands of files are put in order, drawn as a tree and as a list in one task each.
+  const shown = useDeferredValue(useShown(range, data), null);
   const saved = data !== undefined || error === null ? shown : null;
   const diff = useMemo(() => saved && { ...saved.diff, files: orderOf(saved.diff.files) }, [saved]);
   return (

@@ -1,7 +1,7 @@
 import type { FileDiff, ReviewComment, StageDiff, StageId, ViewedFiles } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import { startTransition, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { viewedQuery } from '../../data/queries.ts';
 import { patchPartQuery } from '../../data/stage-diff.ts';
 import { useCommand } from '../../data/use-command.tsx';
@@ -300,7 +300,8 @@ function usePatches(stageId: StageId, { base, tree }: Pick<StageDiff, 'base' | '
         reading.current.add(file.path);
         void readNext(file, before, from).then((now) => {
           reading.current.delete(file.path);
-          setFiles((all) => new Map(all).set(file.path, now));
+          // Whoever scrolls or types meanwhile goes first.
+          startTransition(() => setFiles((all) => new Map(all).set(file.path, now)));
         });
       }
     },
@@ -336,6 +337,7 @@ function useViewed(stageId: StageId) {
 
 /** Whether a file that was viewed in one version counts as viewed in another: with the same content, whatever it is compared with. */
 function isSameVersion(viewed: string, version: string): boolean {
+  if (viewed === '') return false;
   const [, content] = version.split('..');
   return version !== '' && (viewed === version || (content !== '' && viewed.split('..')[1] === content));
 }
