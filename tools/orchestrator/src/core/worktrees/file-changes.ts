@@ -128,8 +128,9 @@ function isDrawing(content: Buffer): boolean {
 
 /** Content that git takes for binary is shown as text only up to this size. */
 const MAX_BINARY_TEXT = 400_000;
-/** A part of a patch ends with the line that reaches this length. */
-const PART_BYTES = 200_000;
+/** A part of a patch ends with the line that reaches this length, or this number of lines. */
+const PART_BYTES = 400_000;
+const PART_LINES = 25_000;
 /** A longer line of a patch is cut: a browser would be busy with it. */
 const LINE_BYTES = 4_000;
 const BLOCK_BYTES = 64 * 1024;
@@ -218,7 +219,7 @@ async function readPart(file: string, from: number): Promise<Omit<PatchPart, 'pa
         endLine();
         saved.push(Buffer.of(NEWLINE));
         length += 1;
-        if (length >= PART_BYTES) return { bytes: Buffer.concat(saved), cut, next: at + start };
+        if (length >= PART_BYTES || line >= PART_LINES) return { bytes: Buffer.concat(saved), cut, next: at + start };
       }
       at += bytesRead;
     }
