@@ -275,16 +275,25 @@ async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<vo
   await open('/inbox')(page);
   await page.getByRole('button', { name: 'Account' }).click();
   const { choice, role, name } = SHOWN[presentation];
-  await page.getByRole('menuitemradio', { name: choice }).click();
+  const chosen = page.getByRole('menuitemradio', { name: choice });
+  if ((await chosen.getAttribute('aria-checked')) !== 'true') await stored(page, '/api/me', () => chosen.click());
   await page.keyboard.press('Escape');
   const later = page.getByRole('region', { name: 'Later' }).getByRole('link');
   for (let left = await later.count(); left > 0; left -= 1) {
     await later.first().click();
-    await page.getByRole('button', { name: 'Call me again' }).click();
-    await page.waitForTimeout(300);
+    await stored(page, '/later', () => page.getByRole('button', { name: 'Call me again' }).click());
   }
   await open('/')(page);
   await page.getByRole(role, { name }).waitFor();
+}
+
+/** Does what stores something, and waits until it is: the next page asks the server. */
+async function stored(page: Page, path: string, act: () => Promise<void>): Promise<void> {
+  const answer = page.waitForResponse(
+    (response) => response.url().endsWith(path) && response.request().method() !== 'GET',
+  );
+  await act();
+  await answer;
 }
 
 /** The account's menu, or the dialog that one of its entries opens. */

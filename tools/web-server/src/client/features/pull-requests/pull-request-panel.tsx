@@ -17,7 +17,7 @@ import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanst
 import { useState } from 'react';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
-import { draftMessage } from '../../lib/completion-text.ts';
+import { draftMessage } from '../../lib/finish-text.ts';
 import { count } from '../../lib/format.ts';
 import { hasMoreToPush, openActionText, openPlanText, pullRequestText } from '../../lib/pull-request-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
