@@ -40,6 +40,9 @@ type Check = (page: Page, scene: Scene) => Promise<void>;
 
 const open = (path: string) => (page: Page) => openPage(page, path);
 
+/** Whether the form of a new stage has a draft. */
+let hasDraft = false;
+
 const PICTURES: Record<string, Check> = {
   overlay: async (page) => {
     await open('/')(page);
@@ -162,8 +165,10 @@ const PICTURES: Record<string, Check> = {
     await open('/')(page);
     await alone(page);
     await page.getByRole('button', { name: 'New stage' }).click();
-    const before = page.getByRole('button', { name: 'Start over' }); // what the picture before this one wrote
-    if (await before.isVisible()) await before.click();
+    // What a picture before this one wrote comes back with its files, but not at once.
+    const before = page.getByRole('button', { name: 'Start over' });
+    if (hasDraft) await before.click();
+    hasDraft = true;
     const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
     await prompt.fill('Send a receipt by mail after each order. Begin with the template, then add a test.');
   },
