@@ -436,7 +436,7 @@ export function TranscriptTools({ stage }: { stage: StageView }) {
   const navigate = useNavigate();
   const foldAll = () => {
     const entries = cache.getQueryData(transcriptQuery(stage.id).queryKey)?.entries ?? [];
-    useSessionUi.getState().fold(foldKeys(transcriptItems(entries)));
+    useSessionUi.getState().setAllOpen(foldKeys(transcriptItems(entries)), false);
   };
   const find = () => {
     const isShown = document.querySelector('section[aria-label="Transcript"]') !== null;
