@@ -14,6 +14,8 @@ export interface ReadLine {
 }
 
 export interface PeerHandlers {
+  /** Called with lines as soon as they are read, in order, before `onLines` has them: what is shown live does not wait. */
+  onRead?(lines: readonly ReadLine[]): void;
   /**
    * Handles lines, in order. The next ones are read once this has resolved, so a full disk or a slow store holds the
    * reader back instead of filling the memory.
@@ -35,19 +37,21 @@ export interface ProtocolPeer {
 
 const gone = () => new OperationalError('peer_closed', 'the process ended before it replied');
 
-export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers): ProtocolPeer {
+export function createProtocolPeer(channel: Channel, { onRead, onLines }: PeerHandlers): ProtocolPeer {
   const waiting = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   let open = true;
 
   async function* read(): AsyncGenerator<ReadLine[]> {
     for await (const batch of channel.lines()) {
-      yield batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
+      const lines = batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
+      mark('lines parsed');
+      onRead?.(lines);
+      yield lines;
     }
   }
 
   async function readLoop(): Promise<void> {
     for await (const lines of coalesceBatches(read())) {
-      mark('lines parsed');
       await onLines(lines);
       // Only after the commit: a waiter may rely on the reply's effects being stored.
       for (const { events } of lines) for (const event of events) if (event.type === 'response') settle(event);
@@ -87,23 +91,40 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
   return { reply, closed };
 }
 
-/** The CLI's bookkeeping at the beginning of a turn: three lines, some milliseconds apart, that nobody waits for. */
-const DEFERRABLE = new Set<AgentEvent['type']>(['message-progress', 'conversation', 'turn-started', 'message-echoed']);
+/**
+ * What nobody waits for: the bookkeeping at the beginning of a turn, what Claude does before it asks, what a call returned. Its
+ * text has been shown live.
+ */
+const DEFERRABLE = new Set<AgentEvent['type']>([
+  ...(['message-progress', 'conversation', 'turn-started', 'message-echoed'] as const),
+  ...(['delta', 'preparing', 'block', 'used', 'todos', 'tool-result'] as const),
+]);
 
-/** How long deferrable lines wait for the next batch. */
-const WAIT_MS = 20;
+/** How long the first of some deferrable lines waits for others. */
+const WINDOW_MS = 50;
 const MAX_LINES = 100;
 
-function mayWait(lines: readonly ReadLine[]): boolean {
-  const events = lines.flatMap((line) => line.events);
-  return events.length > 0 && events.every(({ type }) => DEFERRABLE.has(type)) && lines.length < MAX_LINES;
+/** Returns a function that is asked about all lines, in order, and says whether nobody waits for any of these. */
+function createDeferral(): (lines: readonly ReadLine[]) => boolean {
+  let isShown = false; // what is written of the next text has been shown live
+  return (lines) => {
+    let mayWait = true;
+    for (const event of lines.flatMap(({ events }) => events)) {
+      const isText = event.type === 'block' && event.block.kind === 'text';
+      if (!DEFERRABLE.has(event.type) || (isText && !isShown)) mayWait = false;
+      if (isText) isShown = false;
+      else if (event.type === 'delta') isShown = true;
+    }
+    return mayWait;
+  };
 }
 
 /**
- * Yields each batch as it comes, except batches of deferrable lines: these are joined with the next batch, or yielded
- * after a moment, so that they share one transaction.
+ * Yields each batch as it comes, except batches that may wait: these are joined with the next ones, up to one that somebody
+ * waits for, or yielded after a moment, so that they share one transaction.
  */
 export async function* coalesceBatches(batches: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
+  const mayWait = createDeferral();
   let ahead: Promise<IteratorResult<ReadLine[]>> | undefined;
   try {
     for (;;) {
@@ -111,13 +132,16 @@ export async function* coalesceBatches(batches: AsyncGenerator<ReadLine[]>): Asy
       if (done) return;
       ahead = undefined;
       let lines = value;
-      while (mayWait(lines)) {
+      let isDue = !mayWait(lines) || lines.every(({ events }) => events.length === 0);
+      const until = performance.now() + WINDOW_MS;
+      while (!isDue && lines.length < MAX_LINES) {
         ahead = batches.next();
-        if (!(await settlesWithin(ahead, WAIT_MS))) break;
+        if (!(await settlesWithin(ahead, Math.max(0, until - performance.now())))) break;
         const next = await ahead.catch(() => null);
         if (next === null || next.done) break; // the next round handles the end or the failure, once these lines are yielded
-        lines = [...lines, ...next.value];
         ahead = undefined;
+        lines = [...lines, ...next.value];
+        isDue = !mayWait(next.value);
       }
       yield lines;
     }

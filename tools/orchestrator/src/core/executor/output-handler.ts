@@ -118,9 +118,12 @@ export function createOutputHandler(deps: OutputHandlerDeps) {
   }
 
   return {
-    async onLines(lines: ReadLine[]): Promise<void> {
+    /** Takes lines as soon as they are read. */
+    onRead(lines: readonly ReadLine[]): void {
       activity.take(lines, () => deps.lowPriorityWork.recordActivity(stageId));
       for (const { events } of lines) for (const event of events) passOnLive(event);
+    },
+    async onLines(lines: ReadLine[]): Promise<void> {
       const end = lines.at(-1)?.end ?? storedOffset;
       if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
       const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));

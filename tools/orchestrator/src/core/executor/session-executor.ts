@@ -140,7 +140,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorDeps: Exec
     lowPriorityWork: deps.lowPriorityWork,
     request: (fields, signal) => send(fields, signal, {}, { sync: 'later' }), // losing a question does no harm
   });
-  const peer = createProtocolPeer(channel, { onLines: output.onLines });
+  const peer = createProtocolPeer(channel, output);
   const unlisten = [store.onGiven(launchId, writer.take), deps.outboxSignal.listen(stageId, writer.schedule)];
   const read = peer.closed.catch(reportUnreadable);
   read.catch((error: unknown) => log.error({ err: error }, 'storing that the spool is unreadable failed'));

@@ -94,6 +94,7 @@ async function endsOf(
  */
 async function baseOf(git: Git, worktree: Worktree, checkout: string, head: string): Promise<string> {
   const { base } = worktree;
+  if (head === base) return base;
   const merged = await newestMerge(git, checkout, worktree, { into: 'HEAD', head });
   if (merged?.head === head || (await isIn(git, checkout, head, 'HEAD'))) return base;
   const common = await git.try(checkout, ['merge-base', 'HEAD', head]);

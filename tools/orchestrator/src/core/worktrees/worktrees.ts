@@ -165,7 +165,7 @@ export interface Worktrees
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
   /** As the functions of these names. @throws OperationalError `worktree_failed` */
-  committedPlaceholders(worktree: Worktree): Promise<string[]>;
+  committedPlaceholders(worktree: Worktree, head: string): Promise<string[]>;
   /** @throws Rejection `commit_refused`; OperationalError `worktree_failed` */
   takeOutPlaceholders(project: Project, worktree: Worktree): Promise<string[]>;
   /**
@@ -327,7 +327,7 @@ function finishing(git: Git): Finishing {
       await requireOnBranch(git, project, worktree);
       return merges(project.path, () => mergeInto(git, project, worktree, order));
     },
-    committedPlaceholders: (worktree) => committedPlaceholders(git, worktree, 'HEAD'),
+    committedPlaceholders: (worktree, head) => committedPlaceholders(git, worktree, head),
     takeOutPlaceholders: (project, worktree) => takeOutPlaceholders(git, project, worktree),
     planMerge: (project, worktree, idea) => planFinish(git, project, worktree, idea),
     settleMerge: (project, planned, since) => merges(project.path, () => settleMerge(git, project, planned, since)),
