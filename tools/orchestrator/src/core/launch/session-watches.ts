@@ -17,9 +17,9 @@ import type { LowPriorityWork } from '../executor/low-priority-work.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 import { ruleCovers, type ToolCall } from '../permissions/rule-match.ts';
 import { changeSession } from '../session/change-session.ts';
-import { denialId, nameDenial } from '../session/denials.ts';
 import { updateDecision } from '../session/requests.ts';
 import { addNotice } from '../session/session-change.ts';
+import { denialId, nameDenial } from '../session/tool-calls.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
 export interface BackgroundSyncDeps {

@@ -132,7 +132,10 @@ it('keeps files where git knows no name for the user', async () => {
 
 it('asks git seven times after a turn that wrote files, five times after one that did not, and again what was staged', async () => {
   const traceOf = ({ folder }: GitLab) => join(folder, 'trace');
-  const { lab, worktree, write, inTree, saveChanges } = await setUp((its) => ({ ...its.env, GIT_TRACE2: traceOf(its) }));
+  const { lab, worktree, write, inTree, saveChanges } = await setUp((its) => ({
+    ...its.env,
+    GIT_TRACE2: traceOf(its),
+  }));
   async function commandsOf(text: string | null): Promise<string[]> {
     if (text !== null) await write('new.txt', text);
     await rm(traceOf(lab), { force: true });

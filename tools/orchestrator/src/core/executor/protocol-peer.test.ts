@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
-import { coalesceBatches, createProtocolPeer, type ReadLine } from './protocol-peer.ts';
+import { coalesceBatches, createProtocolPeer, type ReadLine } from './output-handler.ts';
 
 const response = (id: string, fields: object = {}) => ({
   type: 'control_response',
