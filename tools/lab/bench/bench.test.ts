@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { percentile } from './measure.ts';
 import { noiseOf } from './noise.ts';
@@ -54,14 +55,17 @@ describe('the noise of a figure', () => {
   const meanOf = (values: readonly number[]) => (rounds: readonly number[]) =>
     rounds.reduce((sum, at) => sum + (values[at] ?? Number.NaN), 0) / rounds.length;
   const noiseOfMean = (values: readonly number[]) => noiseOf(values.length, meanOf(values));
-  /** Values around 100 in no order. */
+  /** Values around 100 that do not depend on each other; the same in every run. */
   const values = (count: number, spread: number) =>
-    Array.from({ length: count }, (_, n) => 100 + spread * (((n * 7_919) % 101) / 50 - 1));
+    Array.from({ length: count }, (_, n) => {
+      const share = createHash('sha256').update(String(n)).digest().readUInt32BE() / 2 ** 32;
+      return 100 + spread * (2 * share - 1);
+    });
 
-  it('is that of a mean: what it deviates, over the root of the rounds', () => {
-    const deviation = 10 / Math.sqrt(3); // of equally spread values from 90 to 110
-    expect(noiseOfMean(values(101, 10)) / (deviation / Math.sqrt(101))).toBeGreaterThan(0.6);
-    expect(noiseOfMean(values(101, 10)) / (deviation / Math.sqrt(101))).toBeLessThan(1.4);
+  it('is that of a mean: the deviation of one round over the root of their number', () => {
+    const expected = 10 / Math.sqrt(3) / Math.sqrt(400); // values equally likely between 90 and 110
+    expect(noiseOfMean(values(400, 10)) / expected).toBeGreaterThan(0.7);
+    expect(noiseOfMean(values(400, 10)) / expected).toBeLessThan(1.3);
     expect(noiseOfMean(values(101, 20)) / noiseOfMean(values(101, 10))).toBeCloseTo(2, 6);
     expect(noiseOfMean(values(60, 0))).toBe(0);
   });
