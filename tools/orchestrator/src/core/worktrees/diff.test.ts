@@ -188,7 +188,8 @@ describe('a file is shown', () => {
     const parts: string[] = [];
     for (let from: number | null = 0; from !== null; ) {
       const query = { path: 'long.txt', base, tree, from };
-      const [part] = (await worktrees.diff(project, worktree, query)).files;
+      const { files }: Awaited<ReturnType<typeof worktrees.diff>> = await worktrees.diff(project, worktree, query);
+      const [part] = files;
       parts.push(part?.patch ?? '');
       from = part?.next ?? null;
     }
