@@ -403,7 +403,7 @@ export function createUsageTracker({
         changeSession(tx, stageId, (change) => {
           change.record = { ...change.record, contextUsage: { usedTokens, maxTokens, percentage } };
         }),
-      { sync: 'later' },
+      { sync: 'later', stage: stageId },
     );
   }
 
@@ -420,7 +420,7 @@ export function createUsageTracker({
           const tokens = turnUsage?.tokens ?? NOTHING_USED.tokens;
           change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens } };
         }),
-      { sync: 'later' },
+      { sync: 'later', stage: stageId },
     );
     await inspectContext();
   }
