@@ -36,7 +36,6 @@ import {
   StoreTables,
   type Subscribers,
   type Tables,
-  type TransactionRowCaches,
   type Tx,
   type Wire,
 } from '@callboard/orchestrator/store';
@@ -140,7 +139,7 @@ async function createStore(
   };
   const batch = createBatcher(async (work) => (await queue.add(() => writer.runOfStages(work))).result, {
     transactAlone: (work, stage) => transact(work, { sync: 'later', ...(stage !== undefined && { stage }) }),
-    mustRepeat: (error) => error instanceof MustRunAlone,
+    mustRepeat: (error) => error instanceof MustRepeat,
   });
   const batchOf = <T>(work: (tx: Tx) => Promise<T>, stage?: StageId) =>
     batch(async (tx) => {
@@ -293,8 +292,10 @@ interface Step extends Done {
   stages: Set<StageId>;
   hasWritten: boolean;
   isCommitting: boolean;
-  /** Why it must not be committed, whatever its work makes of it. */
-  refused: MustRunAlone | null;
+  /** Why it must not be committed, whatever its work makes of it; null if it may. */
+  refused: unknown;
+  /** Resolves when it is known how it has begun. Never rejects. */
+  beginning: Promise<void>;
   /** Null until it is committed, and if it has written nothing. */
   committed: Moment | null;
 }
@@ -305,9 +306,14 @@ interface WriterState {
   step: Step | null;
 }
 
-/** A transaction of stages wanted to write what may not be written beside others. */
-class MustRunAlone extends Error {
-  override name = 'MustRunAlone';
+/** A transaction of stages must run again: as it is, or alone. */
+class MustRepeat extends Error {
+  override name = 'MustRepeat';
+  readonly locking: Locking;
+  constructor(locking: Locking, why: string) {
+    super(why);
+    this.locking = locking;
+  }
 }
 
 /** Tables whose rows belong to one stage each, and are changed for it by the machine that has it, or by whoever locks all. */
@@ -332,24 +338,27 @@ function createWriter(deps: WriterDeps) {
     newest = Math.max(newest, commit);
     return deps.passOn().alone(() => notifyLater(draft, commit, deps));
   });
-  const databaseOn = databasesOf(state, deps);
+  const databaseOn = databasesOf(state, onBegun, deps);
 
-  /** A cache that was right at a moment is wrong since the next commit of another process; rows of own stages since it has locked all. */
-  function cachesFor(now: Step, rows: TransactionRowCaches): TransactionRowCaches {
-    const { begun, locking } = now;
-    const isUpToDate = locking === 'all' ? begun.commit === cachedAt.commit : begun.alone === cachedAt.alone;
-    if (!isUpToDate) {
-      known.clear();
-      cachedAt = begun;
-    }
-    return locking === 'all' ? rows : rowsOfStages(rows, (id) => now.stages.has(id));
+  /**
+   * A cache that was right at a moment is wrong since the next commit of another process; rows of own stages since it has locked all. A
+   * transaction of stages has gone on with it meanwhile, and must run again.
+   */
+  function onBegun(now: Step, begun: Moment): void {
+    now.begun = begun;
+    const isStale = now.locking === 'all' ? begun.commit !== cachedAt.commit : begun.alone !== cachedAt.alone;
+    if (!isStale) return;
+    known.clear();
+    cachedAt = begun;
+    if (now.locking === 'stages')
+      now.refused ??= new MustRepeat('stages', 'what it was begun with is not cached any more');
   }
 
   async function attempt<T>(work: (tx: Tx) => Promise<T>, sync: CommitSync, locking: Locking): Promise<Run<T>> {
     const link = await deps.connection().link();
     const now: Step = {
       ...{ draft: createDraft(deps, sync), locking, emitted: [], at: '', begun: NOTHING, stages: new Set() },
-      ...{ hasWritten: false, isCommitting: false, refused: null, committed: null },
+      ...{ hasWritten: false, isCommitting: false, refused: null, beginning: Promise.resolve(), committed: null },
     };
     state.step = now;
     let result: { value: T } | undefined;
@@ -358,7 +367,7 @@ function createWriter(deps: WriterDeps) {
       await databaseOn(link)
         .transaction()
         .execute(async (trx) => {
-          const caches = cachesFor(now, rows);
+          const caches = locking === 'all' ? rows : rowsOfStages(rows, (id) => now.stages.has(id));
           const stop = runOn(trx, wireOf(link, now));
           const tx = now.draft.txOn(trx, caches);
           result = { value: await work(tx).finally(stop) };
@@ -366,6 +375,7 @@ function createWriter(deps: WriterDeps) {
           now.at = tx.now;
         });
     } catch (error) {
+      await now.beginning;
       if (now.refused !== null) throw now.refused;
       if (!now.isCommitting || !link.isBroken() || result === undefined || !hasUpdates(now)) throw error;
       cachedAt = NEVER;
@@ -387,7 +397,7 @@ function createWriter(deps: WriterDeps) {
     return { result: Promise.resolve(result.value), storageError: null };
   }
 
-  /** @throws MustRunAlone unless this machine has the stage, in a transaction of stages */
+  /** @throws MustRepeat unless this machine has the stage, in a transaction of stages */
   async function requireOwn(tx: Pick<Tables, 'stages'>, stageId: StageId | undefined): Promise<void> {
     const { step, fence } = state;
     if (step === null || step.locking === 'all') return;
@@ -398,19 +408,22 @@ function createWriter(deps: WriterDeps) {
 
   return {
     async run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now', stage }: CommitOptions = {}): Promise<Run<T>> {
-      if (stage === undefined || state.fence === null) return attempt(work, sync, 'all');
       const ofStage = async (tx: Tx) => {
         await requireOwn(tx, stage);
         return work(tx);
       };
-      try {
-        return await attempt(ofStage, sync, 'stages');
-      } catch (error) {
-        if (error instanceof MustRunAlone) return attempt(work, sync, 'all');
-        throw error;
+      let locking: Locking = stage === undefined || state.fence === null ? 'all' : 'stages';
+      for (let isFirst = true; locking === 'stages'; isFirst = false) {
+        try {
+          return await attempt(ofStage, sync, locking);
+        } catch (error) {
+          if (!(error instanceof MustRepeat)) throw error;
+          locking = isFirst ? error.locking : 'all';
+        }
       }
+      return attempt(work, sync, locking);
     },
-    /** Runs pieces of work, each of which names its stage first with `requireOwn`. @throws MustRunAlone if one is not that alone */
+    /** Runs pieces of work, each of which names its stage first with `requireOwn`. @throws MustRepeat if one is to run again, by itself */
     runOfStages: <T>(work: (tx: Tx) => Promise<T>): Promise<Run<T>> =>
       attempt(work, 'later', state.fence === null ? 'all' : 'stages'),
     requireOwn,
@@ -427,12 +440,13 @@ function createWriter(deps: WriterDeps) {
 
 const hasUpdates = ({ hasWritten, emitted }: Step): boolean => hasWritten || emitted.length > 0;
 
-function refuse(step: Step, what: string): MustRunAlone {
-  step.refused ??= new MustRunAlone(`a transaction of stages is about ${what}`);
-  return step.refused;
+function refuse(step: Step, what: string): MustRepeat {
+  const refused = new MustRepeat('all', `a transaction of stages is about ${what}`);
+  step.refused ??= refused;
+  return refused;
 }
 
-/** Call before each statement that may write. @throws MustRunAlone */
+/** Call before each statement that may write. @throws MustRepeat */
 function noteWrite(step: Step, text: string): void {
   const table = WRITES.exec(text)?.[1] ?? 'an unknown table';
   if (step.locking === 'stages' && !OF_STAGES.has(table)) throw refuse(step, table);
@@ -440,7 +454,11 @@ function noteWrite(step: Step, text: string): void {
 }
 
 /** Returns the function that makes Kysely run the writer's transactions on a connection. */
-function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Kysely<Schema> {
+function databasesOf(
+  state: WriterState,
+  onBegun: (step: Step, begun: Moment) => void,
+  deps: WriterDeps,
+): (link: PgLink) => Kysely<Schema> {
   const databases = new WeakMap<PgLink, Kysely<Schema>>();
   const current = (): Step => {
     if (state.step === null) throw new Error('no transaction runs');
@@ -448,16 +466,24 @@ function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Ky
   };
   const transactions: Transactions = {
     async begin(link) {
-      try {
-        current().begun = await begin(link, state.fence, current().locking);
-      } catch (error) {
-        await link.rollback();
-        throw error;
+      const step = current();
+      const beginning = begin(link, state.fence, step.locking).then((begun) => onBegun(step, begun));
+      if (step.locking === 'all') {
+        await beginning.catch(async (error: unknown) => {
+          await link.rollback();
+          throw error;
+        });
+        return;
       }
+      // Its work can run again, so it does not wait for the reply, and its first query goes out at once.
+      step.beginning = beginning.catch((error: unknown) => {
+        step.refused ??= error;
+      });
     },
     commit: (link) =>
       deps.passOn().alone(async () => {
         const step = current();
+        await step.beginning;
         if (step.refused !== null) throw step.refused;
         // The connection that follows may be there already, and would never be asked what became of this commit.
         if (link.isBroken()) throw new DatabaseUnreachable('the connection broke before the commit');

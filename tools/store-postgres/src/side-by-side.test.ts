@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BoardEvent, StageId } from '@callboard/contract';
@@ -338,5 +339,38 @@ describe.skipIf(postgresLack !== '')(`three machines on one database${postgresLa
     await here.transact((tx) => countStage(tx, foreign), { stage: foreign, batch: true });
     expect(await alone()).not.toEqual(between);
     expect((await here.read.sessions.find(foreign))?.transcriptLength).toBe(1);
+  });
+
+  it('ask the first thing together with the lock, and begin again if what they remember is outdated', async () => {
+    const { stores, stages } = await openMachines();
+    const [here, there] = stores;
+    const own = stages[0]?.[0];
+    if (here === undefined || there === undefined || own === undefined) throw new Error('no machines');
+    const read = async (tx: Tx) => {
+      await tx.requests.listOpenOf(own);
+      return countStage(tx, own);
+    };
+    await here.transact(read, { stage: own }); // what it reads is cached from here on
+    const asked: string[] = [];
+    const hear = (mark: unknown) => {
+      const { step, of } = z.object({ step: z.string(), of: z.string() }).safeParse(mark).data ?? {};
+      if (step === 'database asked' && of !== undefined && /^(begin;|select \* from "requests"|set local)/.test(of))
+        asked.push(of);
+    };
+    subscribe('callboard:turn', hear);
+    onTestFinished(() => void unsubscribe('callboard:turn', hear));
+    await here.transact(read, { stage: own });
+    expect(asked).toEqual([expect.stringContaining('begin;'), expect.stringContaining('set local')]);
+    await there.transact((tx) => tx.holds.save({ scope: {}, by: '7', at: tx.now, except: [] }));
+    let runs = 0;
+    const { saw } = await here.transact(
+      (tx) => {
+        runs++;
+        return read(tx);
+      },
+      { stage: own },
+    );
+    expect(runs).toBe(2);
+    expect(saw).toEqual({ [SHARED]: 7, [own]: 2 });
   });
 });

@@ -27,9 +27,7 @@ export {
   NOTHING_CACHED,
   type RowCaches,
   rowsOfStages,
-  type TransactionRowCaches,
 } from '../store/sql/cached-rows.ts';
-export { eventsTable } from '../store/sql/event-tables.ts';
 export { statementsFor } from '../store/sql/migration-statements.ts';
 export { migrations } from '../store/sql/migrations.ts';
 export { runOn, type Wire } from '../store/sql/prepared.ts';
