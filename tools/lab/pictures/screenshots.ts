@@ -242,12 +242,14 @@ const PICTURES: Record<string, Check> = {
     await open('/nowhere')(page);
     await alone(page);
   },
-  account: async (page) => {
-    await open('/')(page);
+  numbers: async (page) => {
+    await open('/numbers')(page);
     await alone(page);
-    await page.getByRole('button', { name: 'Account' }).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
+    await page.getByRole('button', { name: /^Waits by day, as a table/ }).click();
   },
+  account: (page) => accountMenu(page),
+  budgets: (page) => accountMenu(page, 'Budgets'),
+  logins: (page) => accountMenu(page, 'Logins'),
   palette: async (page) => {
     await open('/')(page);
     await alone(page);
@@ -283,6 +285,17 @@ async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<vo
   }
   await open('/')(page);
   await page.getByRole(role, { name }).waitFor();
+}
+
+/** The account's menu, or the dialog that one of its entries opens. */
+async function accountMenu(page: Page, entry?: 'Budgets' | 'Logins'): Promise<void> {
+  await open('/')(page);
+  await alone(page);
+  await page.getByRole('button', { name: 'Account' }).click();
+  await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
+  if (entry === undefined) return;
+  await page.getByRole('menuitem', { name: entry }).click();
+  await page.getByRole('dialog', { name: entry }).waitFor();
 }
 
 /** Writes into the message box, which may have the same as a draft. */

@@ -4,7 +4,6 @@ import { createBackoff } from '@callboard/runtime/waits';
 import { AppError } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { OutboxRow } from '../../store/records.ts';
-import { isStorageFailure } from '../../store/storage-error.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { Channel } from '../claude/channel.ts';
 import { encodeRow } from '../claude/frames.ts';
@@ -38,8 +37,8 @@ export interface OutboxWriterDeps {
 }
 
 /**
- * Writes the outbox of a launch. `schedule` makes it query the store for rows that it was not handed: at the start, and after a
- * failure. After a failure of the store it does so by itself.
+ * Writes the outbox of a launch. `schedule` makes it query the store for rows that it was not handed: at the start, and once this
+ * machine may write again. After a failure it does so by itself; `schedule` shortens the wait.
  */
 export interface OutboxWriter extends Omit<Reconciler, 'scheduleIn'> {
   /** Takes rows that were just committed. If nothing waits before them, the first line is in the pipe when this returns. */
@@ -105,9 +104,9 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
       save(waiting);
       const isGone = error instanceof AppError && error.code === 'process_gone';
       state = isGone ? 'stopped' : 'resting';
-      if (isStorageFailure(error)) passes.scheduleIn(backoff.next());
-      if (!isGone) throw error;
-      onGone();
+      if (isGone) return onGone();
+      passes.scheduleIn(backoff.next());
+      throw error;
     }
   }
 
@@ -146,7 +145,7 @@ async function writeControl({ store, channel }: OutboxWriterDeps, row: OutboxRow
   return channel.write(line);
 }
 
-/** After failures of the store. Nobody hears of reads that a shared store fails, so nobody else would schedule a retry. */
+/** Nobody else schedules a retry of what failed; a store that works again makes it due at once. */
 const RETRY_BACKOFF = { firstMs: 250, maxMs: 10_000 };
 
 /** Rows that were written and that the store still calls accepted. */
