@@ -58,7 +58,8 @@ async function statOf(pid: number): Promise<string[]> {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-const sessionOf = async (pid: number) => (await statOf(pid))[3];
+/** The Unix session of a process. */
+export const sessionOf = async (pid: number) => (await statOf(pid))[3];
 
 /** CPU that a process has used, in seconds; the kernel counts in hundredths. */
 export async function cpuSeconds(pid: number): Promise<number> {

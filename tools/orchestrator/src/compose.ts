@@ -9,6 +9,7 @@ import {
   type TextDelta,
 } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
+import { userEnvironment } from '@callboard/runtime/environment';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -170,7 +171,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...running,
       ...services,
     });
-    storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
+    // Not earlier: no spawn at a start is urgent, so the start does not wait for one more process.
+    storage.spawner.end = useSpawner(config.supervisorSpawns ? { env: userEnvironment(options.env) } : null);
     const router = membership.routeWith(services.logins);
     const execution = { handlers, ...services, log, router, executed: createExecutedCommands<Outcome>() };
     const serving = { ...config, ...execution, ...read, ...membership, store, version: VERSION };

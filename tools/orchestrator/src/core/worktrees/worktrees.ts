@@ -38,7 +38,7 @@ import {
   requireStartPoint,
   type StartPoint,
 } from './ensure-worktree.ts';
-import { type Contents, createGeneratedFiles, withContents } from './file-changes.ts';
+import { type Contents, createGeneratedFiles, createTreeDiffs, withContents } from './file-changes.ts';
 import { type AbandonedWorktrees, type Checkouts, checkouts, findAbandonedWorktrees } from './linked-worktrees.ts';
 import {
   type Merged,
@@ -212,6 +212,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const suggestFiles = createFileSuggestions(git);
   const generated = createGeneratedFiles();
+  const trees = createTreeDiffs();
   /** Reading objects runs no program of the repository, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
   const committedFile = createCommittedFiles((repository, args) => runGit(repository, args, objectsOnly));
@@ -228,17 +229,17 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     branches: (project) => branchesOf(git, project),
 
     diff(project, worktree, query, signal) {
-      const deps = { git: signal === undefined ? git : git.until(signal), generated };
+      const deps = { git: signal === undefined ? git : git.until(signal), generated, trees };
       return diffOf(deps, { worktree, checkout: project.path }, query);
     },
-    withContents: (worktree, use) => withContents(git, worktree, use),
+    withContents: (worktree, use) => withContents({ git, trees }, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
     ...finishing(git),
     ...offBranch(git, makings),
     ...inPlace({ git, dataDir, makings }),
     ...publishing(git),
     ...worktreeRemoval(git, makings),
-    ...turnSnapshots(git, generated, dataDir),
+    ...turnSnapshots({ git, generated, trees, dataDir }),
     ...findAbandonedWorktrees({ git, dataDir, makings }),
 
     gitSettings: (project) => git.inspect(project.path),
