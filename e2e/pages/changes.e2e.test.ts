@@ -57,6 +57,8 @@ it('shows 300 files smoothly: a tree, keys from file to file, and only what is i
   await list.getByText('export const n = 0;').first().waitFor();
 
   // The last one: far away, and too long to be open by itself.
+  await tree.getByRole('tree').focus();
+  await page.keyboard.press('End');
   await tree.getByRole('treeitem', { name: /long\.txt/ }).click();
   await expect.poll(current).toContain('long.txt');
   await expect.poll(() => list.getByRole('status').count()).toBe(0);

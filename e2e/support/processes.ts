@@ -78,10 +78,15 @@ export function killAll(pids: Iterable<number>): void {
   }
 }
 
+/** Returns the children that the main thread of a process has started. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
 /** Returns all descendants of a process. */
 export async function descendants(pid: number): Promise<number[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  const direct = children.split(' ').filter(Boolean).map(Number);
+  const direct = await childrenOf(pid);
   return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }
 
@@ -93,6 +98,7 @@ export async function ownProcesses(startedPid: number): Promise<number[]> {
   return own;
 }
 
+/** The Unix session of a process. */
 async function sessionOf(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3];

@@ -10,13 +10,15 @@ import { cpuSeconds, memoryOf } from '../../../e2e/support/memory.ts';
 import { partPid } from '../../../e2e/support/processes.ts';
 import { openRawStream, type RawMessage } from '../load/raw-stream.ts';
 import { startSwarm } from '../swarm/start-swarm.ts';
+import { timeClicks, untilIdle } from './clicks.ts';
 import { percentile } from './measure.ts';
 import { report } from './results.ts';
 
-/** `BENCH_SECONDS=600` makes the full run of ten minutes. */
+/** `BENCH_SECONDS=600` makes the full run of ten minutes; `BENCH_SESSIONS=2000 BENCH_LINES=5` spreads the lines over more sessions. */
 const SESSIONS = Number(process.env.BENCH_SESSIONS ?? 500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 60);
-const LINES_A_SECOND = 20;
+const LINES_A_SECOND = Number(process.env.BENCH_LINES ?? 20);
+const CLICKS = 200;
 const WATCHED = 10;
 const AT_ONCE = 8;
 /** A client may send a hundred requests a second. */
@@ -31,9 +33,10 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
   const { pid = -1 } = running.supervisor;
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   const empty = await memoryOf(pid);
+  const clicked = await startClicked(transport);
   const stageIds = await startAll(transport);
   const idle = await memoryOf(pid);
-  const { heard, deltas } = await listen(running.origin, transport, stageIds);
+  const { heard, deltas, since } = await listen(running.origin, transport, stageIds);
 
   const parts = [await partPid(pid, 'orchestrator'), await partPid(pid, 'web server'), swarm.pid].map(
     (each) => each ?? -1,
@@ -46,6 +49,7 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
   });
   await eachOf(stageIds, (stageId) => transport.command('send_message', { stageId, message }));
   const begun = { at: performance.now(), cpu: await Promise.all(parts.map(cpuSeconds)) };
+  const clicking = timeClicks({ origin: running.origin, token: TOKEN, transport, since }, clicked, CLICKS);
   const memory: number[] = [];
   const window = Math.max(5, SECONDS - 20) * 1_000;
   while (performance.now() - begun.at < window) {
@@ -56,9 +60,10 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
   const cpu = (await Promise.all(parts.map(cpuSeconds))).map(
     (used, index) => (used - (begun.cpu[index] ?? 0)) / seconds,
   );
-  await untilIdle(transport, stageIds.length);
+  const clicks = await clicking;
+  await untilAllIdle(transport, stageIds.length + 1);
   const { late, missing } = await account(transport, stageIds, heard);
-  reportAll({ late, deltas, missing, memory, cpu, empty: empty.total, idle: idle.total });
+  reportAll({ clicks, late, deltas, missing, memory, cpu, empty: empty.total, idle: idle.total });
 });
 
 /** Starts Callboard with a swarm of emulators as its `claude`. */
@@ -109,10 +114,12 @@ async function listen(origin: string, transport: Transport, stageIds: readonly S
     body: JSON.stringify({ stageIds: stageIds.slice(0, WATCHED) }),
   });
   if (!watched.ok) throw new Error(`watching was refused: ${watched.status}`);
-  return { heard, deltas };
+  return { heard, deltas, since: seq };
 }
 
 interface Measured {
+  /** Each from the click to its acknowledgement, in ms. */
+  clicks: number[];
   /** Delays of lines, in ms: stored lines, and streamed ones. */
   late: number[];
   deltas: number[];
@@ -125,9 +132,16 @@ interface Measured {
   cpu: number[];
 }
 
-function reportAll({ late, deltas, missing, memory, empty, idle, cpu }: Measured): void {
+function reportAll({ clicks, late, deltas, missing, memory, empty, idle, cpu }: Measured): void {
   const [first = Number.NaN] = memory;
   report('many-sessions', [
+    {
+      name: 'click -> acknowledged, p99',
+      value: percentile(clicks, 0.99),
+      unit: 'ms',
+      atMost: 100,
+      baseline: `p50 ${percentile(clicks, 0.5).toFixed(0)} ms`,
+    },
     {
       name: 'line that is stored -> client, p99',
       value: percentile(late, 0.99),
@@ -179,6 +193,15 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown
   );
 }
 
+/** Starts the session that asks while all others print. */
+async function startClicked(transport: Transport): Promise<StageId> {
+  const made = { projectId: ProjectId.parse('shop'), title: 'Asks', prompt: prompt({ steps: [{ text: 'Ready.' }] }) };
+  const { stage } = await transport.command('create_stage', made);
+  await transport.command('start_stage', { stageId: stage.id });
+  await untilIdle(transport, stage.id);
+  return stage.id;
+}
+
 /** Starts sessions; resolves when they have had their first turn and are idle. */
 async function startAll(transport: Transport): Promise<StageId[]> {
   const stageIds: StageId[] = [];
@@ -192,11 +215,11 @@ async function startAll(transport: Transport): Promise<StageId[]> {
     await transport.command('start_stage', { stageId: stage.id });
     stageIds.push(stage.id);
   });
-  await untilIdle(transport, SESSIONS);
+  await untilAllIdle(transport, SESSIONS + 1);
   return stageIds;
 }
 
-async function untilIdle(transport: Transport, count: number): Promise<void> {
+async function untilAllIdle(transport: Transport, count: number): Promise<void> {
   for (;;) {
     const { stages } = await transport.command('get_board', {});
     if (stages.filter(({ session }) => session?.state === 'idle').length >= count) return;

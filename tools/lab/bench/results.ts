@@ -13,6 +13,11 @@ const Figure = z.object({
   baseline: z.string().optional(),
   atMost: z.number().optional(),
   atLeast: z.number().optional(),
+  /**
+   * How far it would lie from its value in another run, as a standard error (`noiseOf`). A figure that has it must not grow: a run
+   * fails if it is worse than in the recorded run.
+   */
+  noise: z.number().optional(),
 });
 export type Figure = z.infer<typeof Figure>;
 
@@ -23,6 +28,19 @@ export const Results = z.object({
   benches: z.record(z.string(), z.array(Figure)),
 });
 export type Results = z.infer<typeof Results>;
+
+/** The runs that later ones must not fall behind, one for each bench (`recorded.json`). */
+export const Recorded = z.record(
+  z.string(),
+  z.object({
+    at: z.iso.datetime(),
+    commit: z.string(),
+    /** What other programs did to the machine: the load average of a minute over the number of cores. */
+    load: z.number(),
+    figures: z.array(Figure),
+  }),
+);
+export type Recorded = z.infer<typeof Recorded>;
 
 /** Where the benches of a run leave their figures for `bench.ts`; each bench has its own file. */
 const folder = process.env.BENCH_RESULTS;
@@ -71,6 +89,24 @@ export function goalsTable(benches: Benches): Table {
     const { value, unit, baseline = '', atMost, atLeast } = figure;
     const goal = atMost === undefined ? `at least ${digits(atLeast ?? 0)}` : `at most ${digits(atMost)}`;
     return { measured: withUnit(value, unit), goal, baseline, met: met ? 'yes' : 'NO' };
+  });
+}
+
+/** How many standard errors of both runs a figure may be worse than the recorded one. */
+const TOLERATED_ERRORS = 3;
+
+/** Returns every figure that is worse than in the recorded run by more than the noise of both runs. */
+export function regressionsTable(recorded: Recorded, after: Benches): Table {
+  return rows(after, ({ name, value, unit, noise }, bench) => {
+    const earlier = recorded[bench]?.figures.find((figure) => figure.name === name);
+    if (earlier?.noise === undefined || noise === undefined) return null;
+    const tolerated = TOLERATED_ERRORS * Math.hypot(noise, earlier.noise);
+    if (value <= earlier.value + tolerated) return null;
+    return {
+      recorded: withUnit(earlier.value, unit),
+      now: withUnit(value, unit),
+      'at most': withUnit(earlier.value + tolerated, unit),
+    };
   });
 }
 

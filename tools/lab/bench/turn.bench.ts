@@ -11,10 +11,21 @@ import { createDatabaseOn, postgresLack, startPostgres } from '../../../test-sup
 import { REAL_CLAUDE } from '../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { report } from './results.ts';
+import { fetchAgentSdk, startAgentSdk } from './turn/agent-sdk.ts';
 import { startRaw, startRelay } from './turn/baselines.ts';
 import { startCallboardPartner } from './turn/callboard.ts';
+import { clock } from './turn/clock.ts';
 import { createCpuAccount, whenIdle } from './turn/cpu.ts';
-import { clickFigures, costFigures, sharedFigures, type Turns, turnFigures } from './turn/figures.ts';
+import {
+  type Cpu,
+  childrenTable,
+  clickFigures,
+  costFigures,
+  cpuTable,
+  sharedFigures,
+  type Turns,
+  turnFigures,
+} from './turn/figures.ts';
 import { startOnFiles } from './turn/files.ts';
 import { type Partner, permissionTurn, type Turn } from './turn/partner.ts';
 import { Mark, stepsTable, writtenOf } from './turn/steps.ts';
@@ -34,7 +45,7 @@ const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url
 /** What a server syncs on a machine in use; the tests' own one does not. */
 const DURABLE = ['fsync = on', 'full_page_writes = on', 'shared_buffers = 128MB'];
 
-it('measures a permission turn through Callboard beside the raw pipe and a relay, turn by turn', async () => {
+it('measures a permission turn through Callboard beside the raw pipe, the Agent SDK and a relay, turn by turn', async () => {
   const own = await startMeasured(null);
   const shared = postgresLack === '' ? await startMeasured(await createDurable()) : null;
   if (shared === null) console.log(`not beside a store on PostgreSQL: ${postgresLack}`);
@@ -49,22 +60,37 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   onTestFinished(raw.end);
   const files = await startOnFiles(await launchIn('files'), join(folder, 'launch'));
   onTestFinished(files.end);
+  const query = await fetchAgentSdk();
+  if (typeof query === 'string') console.log(`not beside the Agent SDK: ${query}`);
+  const agentSdk = typeof query === 'string' ? null : startAgentSdk(query, await launchIn('agent-sdk'));
+  if (agentSdk !== null) onTestFinished(agentSdk.end);
   const relay = await startRelay(await launchIn('relay'), join(folder, 'relay.sqlite'));
   onTestFinished(relay.end);
 
-  const turns: Turns = { raw: [], files: [], relay: [], callboard: [], postgres: [] };
-  const cpu = createCpuAccount([callboard.orchestrator, callboard.webServer]);
-  await takeTurns({ raw, files, relay, callboard, postgres: shared?.callboard ?? null }, turns, cpu);
+  const partners = new Map<keyof Turns, Partner>([
+    ['raw', raw],
+    ['files', files],
+    ...(agentSdk === null ? [] : [['agentSdk', agentSdk] as const]),
+    ['relay', relay],
+    ['callboard', callboard],
+    ...(shared === null ? [] : [['postgres', shared.callboard] as const]),
+  ]);
+  const taken = await takeTurns(partners);
   const health = Health.parse(
     await (await fetch(`${running.origin}/api/health`, { headers: callboard.headers })).json(),
   );
-  const [measured, onPostgres] = [await own.end(turns.callboard), await shared?.end(turns.postgres)];
-  const all = { ...turns, callboard: measured.turns, postgres: onPostgres?.turns ?? [] };
+  const measured = await own.end(taken.turns.callboard);
+  const onPostgres = await shared?.end(taken.turns.postgres);
+  const turns = { ...taken.turns, callboard: measured.turns, postgres: onPostgres?.turns ?? [] };
+  console.log('CPU of a turn until all is at rest, in ms (means), beyond what is used at rest');
+  console.table(cpuTable(turns, taken.cpu));
+  console.log('Programs that Callboard started for a turn; the kernel counts their time in steps of 10 ms');
+  console.table(childrenTable(measured.marks, taken.windows));
   report('turn', [
-    ...turnFigures(all),
-    ...clickFigures(all),
-    ...costFigures(measured.turns, measured.marks, cpu.perWork(), health),
-    ...(onPostgres === undefined ? [] : sharedFigures(all, onPostgres.marks)),
+    ...turnFigures(turns),
+    ...clickFigures(turns),
+    ...costFigures(turns, taken.cpu, taken.atRest, measured.marks, health),
+    ...(onPostgres === undefined ? [] : sharedFigures(turns, onPostgres.marks)),
   ]);
 }, 900_000);
 
@@ -108,29 +134,32 @@ async function createDurable(): Promise<string> {
 }
 
 /** Has the partners take their turns one after the other, and records the times. */
-async function takeTurns(
-  by: Record<keyof Turns, Partner | null>,
-  turns: Turns,
-  cpu: ReturnType<typeof createCpuAccount>,
-): Promise<void> {
-  const names: (keyof Turns)[] = ['raw', 'files', 'relay', 'callboard', 'postgres'];
-  const partners = names.flatMap((name) => (by[name] === null ? [] : [{ name, partner: by[name] }]));
-  const pids = partners.flatMap(({ partner }) => partner.pids);
+async function takeTurns(partners: ReadonlyMap<keyof Turns, Partner>) {
+  const turns: Turns = { raw: [], files: [], agentSdk: [], relay: [], callboard: [], postgres: [] };
+  const cpu: Cpu = { raw: [], files: [], agentSdk: [], relay: [], callboard: [], postgres: [] };
+  /** From each message to Callboard until it was at rest again. */
+  const windows: { from: number; until: number }[] = [];
+  const account = createCpuAccount(new Map([...partners].map(([name, { families }]) => [name, families])));
+  const families = [...partners.values()].flatMap((partner) => partner.families);
+  const order = [...partners];
   for (let n = 0; n < TURNS + DROPPED; n += 1) {
     // Each partner goes first equally often, so that none always follows the same one.
-    for (const at of partners.map((_, index) => n + index)) {
-      const next = partners[at % partners.length];
+    for (const at of order.map((_, index) => n + index)) {
+      const next = order[at % order.length];
       if (next === undefined) continue;
-      const { name, partner } = next;
-      await cpu.begin();
+      const [name, partner] = next;
+      await account.begin();
       const turn = await permissionTurn(partner, n);
       await sleep(name === 'callboard' || name === 'postgres' ? LONG_PAUSE_MS : PAUSE_MS);
-      await whenIdle(pids);
+      await whenIdle(families);
       if (n < DROPPED) continue;
       turns[name].push(turn);
-      await cpu.end(name === 'callboard' ? 'work' : 'rest'); // Callboard rests while the others work
+      await account.end(name); // all others rest meanwhile
+      if (name === 'callboard') windows.push({ from: turn.sentAt, until: clock() });
     }
   }
+  for (const name of partners.keys()) cpu[name] = account.ofWork(name);
+  return { turns, cpu, windows, atRest: account.atRest('callboard') };
 }
 
 /** The real `claude` without the scripts that only Callboard's servers should load, so that all partners run it in the same environment. */

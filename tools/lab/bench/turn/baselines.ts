@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { descendants } from '../../../../e2e/support/processes.ts';
-import type { Partner } from './partner.ts';
+import { claudeFamily, type Partner } from './partner.ts';
 import { post } from './post.ts';
 
 /** How Callboard started its `claude`; the others are started the same way. */
@@ -22,7 +22,7 @@ const Line = z.looseObject({ type: z.string(), request_id: z.string().optional()
 const Wrote = z.object({ writtenAt: z.number(), syncMs: z.number() });
 
 /** The message as Callboard writes it: a person's message may name files, so it is not marked as composed. */
-const message = (text: string) => ({
+export const message = (text: string) => ({
   type: 'user',
   uuid: randomUUID(),
   origin: { kind: 'human' },
@@ -42,7 +42,7 @@ export function take(partner: Partner, text: string): void {
 
 /** Creates a partner that is one `claude`. @param write writes a line to it */
 export const createPartner = (pid: number, write: (line: object) => Promise<null>): Partner => ({
-  pids: [pid],
+  families: [claudeFamily(pid)],
   claude: pid,
   send: (text) => write(message(text)),
   allow: (requestId) => write(answer(requestId)),
@@ -77,8 +77,9 @@ export async function startRelay(
   const socket = new WebSocket(`ws://127.0.0.1:${port}`);
   await once(socket, 'open');
   const say = async (line: object) => Wrote.parse(JSON.parse(await post(`http://127.0.0.1:${port}/`, line)));
+  const relayFamily = { processes: async () => new Map([[child.pid ?? -1, 'relay']]), children: 'its children' };
   const partner: Partner = {
-    pids: [child.pid ?? -1, claude],
+    families: [relayFamily, claudeFamily(claude)],
     claude,
     send: (text) => say(message(text)),
     allow: (requestId) => say(answer(requestId)),

@@ -4,10 +4,10 @@ import { createHttpTransport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { z } from 'zod';
 import type { Installation, Running } from '../../../../e2e/support/callboard.ts';
-import { claudePidOf, partPid } from '../../../../e2e/support/processes.ts';
+import { childrenOf, claudePidOf } from '../../../../e2e/support/processes.ts';
 import { openRawStream } from '../../load/raw-stream.ts';
 import type { Launch } from './baselines.ts';
-import type { Partner } from './partner.ts';
+import { claudeFamily, type Partner } from './partner.ts';
 import { post } from './post.ts';
 
 /** The variables that mark a process as one of Callboard's. */
@@ -16,8 +16,6 @@ const OURS = new Set(['CB_LAUNCH']);
 const Data = z.looseObject({ requestId: z.string().optional(), state: z.string().optional() });
 
 export interface CallboardPartner extends Partner {
-  orchestrator: number;
-  webServer: number;
   /** How its `claude` was started. */
   launch: Omit<Launch, 'cwd'>;
   /** The headers that authorize each request. */
@@ -42,7 +40,7 @@ export async function startCallboardPartner(
     return null;
   };
   const partner: Partner = {
-    pids: [],
+    families: [],
     claude: -1,
     send: (text) => say('message', { message: text }),
     allow: (requestId) => say('approve', { requestId, decision: 'allow' }),
@@ -67,18 +65,39 @@ export async function startCallboardPartner(
   await ended;
 
   const claude = await claudePidOf(folder, stage.id);
-  const orchestrator = (await partPid(supervisor.pid ?? -1, 'orchestrator')) ?? -1;
-  const webServer = (await partPid(supervisor.pid ?? -1, 'web server')) ?? -1;
   const launch = await launchOf(claude);
   return Object.assign(partner, {
-    pids: [claude, orchestrator, webServer],
+    families: [{ processes: () => partsOf(supervisor.pid ?? -1), children: CHILDREN }, claudeFamily(claude)],
     claude,
-    orchestrator,
-    webServer,
     launch,
     headers,
     end,
   });
+}
+
+const PARTS = new Map([
+  ['orchestrator/dist/main.js', 'orchestrator'],
+  ['web-server/dist/', 'web server'],
+]);
+
+const CHILDREN = 'git and other children';
+
+/**
+ * Returns the living processes of a Callboard by pid, git among them, but no `claude` and what that has started.
+ */
+export async function partsOf(supervisor: number): Promise<Map<number, string>> {
+  const parts = new Map([[supervisor, 'supervisor']]);
+  const addChildren = async (parent: number): Promise<void> => {
+    for (const pid of await childrenOf(parent)) {
+      const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      const name = [...PARTS].find(([path]) => line.includes(path))?.[1];
+      if (name === undefined && line.includes('--permission-prompt-tool=stdio')) continue;
+      parts.set(pid, name ?? CHILDREN);
+      await addChildren(pid);
+    }
+  };
+  await addChildren(supervisor);
+  return parts;
 }
 
 /**

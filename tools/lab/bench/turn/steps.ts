@@ -3,10 +3,12 @@ import { figures } from '../measure.ts';
 import type { Turn, Written } from './partner.ts';
 
 export const Mark = z.object({
-  server: z.enum(['orchestrator', 'web-server']),
+  server: z.enum(['orchestrator', 'web-server', 'spawner']),
   step: z.string(),
   of: z.string(),
   at: z.number(),
+  /** Of a child that has ended; the kernel counts in steps of 10 ms. */
+  cpuMs: z.number().optional(),
 });
 export type Mark = z.infer<typeof Mark>;
 
@@ -83,15 +85,20 @@ export function writtenOf(marks: readonly Mark[], from: number, command: string)
   return { writtenAt: from + total([...times]), syncMs };
 }
 
+const toRequest = (marks: readonly Mark[], { sentAt, askedAt }: Turn) =>
+  wayOf(marks, { from: sentAt, until: askedAt }, 'send_message', 'approval-requested');
+const toEnd = (marks: readonly Mark[], { askedAt, endedAt }: Turn) =>
+  wayOf(marks, { from: askedAt, until: endedAt }, 'approve_tool', 'session-updated');
+
+/** The time of a turn in which neither Claude Code nor its tool is at work. */
+export const ownStepsMs = (marks: readonly Mark[], turn: Turn): number =>
+  (toRequest(marks, turn).get(OWN) ?? 0) + (toEnd(marks, turn).get(OWN) ?? 0);
+
 /** Where the time of these turns went: the medians of each step, for the first half (to the request) and the second. */
 export function stepsTable(turns: readonly Turn[], marks: readonly Mark[]): Record<string, Record<string, string>> {
   const halves = {
-    'message -> request': turns.map(({ sentAt, askedAt }) =>
-      wayOf(marks, { from: sentAt, until: askedAt }, 'send_message', 'approval-requested'),
-    ),
-    'allow -> end of turn': turns.map(({ askedAt, endedAt }) =>
-      wayOf(marks, { from: askedAt, until: endedAt }, 'approve_tool', 'session-updated'),
-    ),
+    'message -> request': turns.map((turn) => toRequest(marks, turn)),
+    'allow -> end of turn': turns.map((turn) => toEnd(marks, turn)),
   };
   const cell = (ways: readonly ReadonlyMap<string, number>[], row: string): string => {
     const { medianMs } = figures(ways.flatMap((way) => way.get(row) ?? []));
@@ -102,13 +109,16 @@ export function stepsTable(turns: readonly Turn[], marks: readonly Mark[]): Reco
   );
 }
 
+/** The row of a turn without Claude Code and its tool. */
+const OWN = 'all but Claude Code';
+
 const ROWS = [
   ...wayIn('').map(({ words }) => `in: ${words}`),
   'Claude Code and its tool',
   ...wayOut('').map(({ words }) => `out: ${words}`),
   `out: ${TO_CLIENT}`,
   'all of it',
-  'all but Claude Code',
+  OWN,
 ];
 
 /** The whole way of one half: in, the CLI, and out. */
@@ -127,6 +137,6 @@ function wayOf(
     ['Claude Code and its tool', until - from - ours],
     ...out.map(([words, ms]) => [`out: ${words}`, ms] as const),
     ['all of it', until - from],
-    ['all but Claude Code', ours],
+    [OWN, ours],
   ]);
 }

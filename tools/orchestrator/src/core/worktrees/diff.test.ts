@@ -186,11 +186,10 @@ describe('a file is shown', () => {
     await truncate(file('huge.bin'), 3_000_000);
     const { base, tree } = await worktrees.diff(project, worktree);
     const parts: string[] = [];
-    for (let from: number | null = 0; from !== null; ) {
-      const query = { path: 'long.txt', base, tree, from };
-      const [part] = (await worktrees.diff(project, worktree, query)).files;
+    for (let from = 0; from !== -1; ) {
+      const [part] = (await worktrees.diff(project, worktree, { path: 'long.txt', base, tree, from })).files;
       parts.push(part?.patch ?? '');
-      from = part?.next ?? null;
+      from = part?.next ?? -1;
     }
     expect(parts.length).toBeGreaterThan(2);
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(410_000);

@@ -57,7 +57,7 @@ const ACTS = {
   intend: ({ git, path }: Location, file: string) => git(path, 'add', '--intent-to-add', '--', file),
   assumeUnchanged: ({ git, path }: Location, file: string) => git(path, 'update-index', '--assume-unchanged', file),
   skip: ({ git, path }: Location, file: string) => git(path, 'update-index', '--skip-worktree', file),
-  commit: ({ git, path }: Location) => git(path, '-c', 'maintenance.auto=false', 'commit', '--quiet', '-m', 'Work'),
+  commit: ({ git, path }: Location) => git(path, 'commit', '--quiet', '-m', 'Work'),
   stash: ({ git, path }: Location) => git(path, 'stash', '--quiet'),
   detach: ({ git, path }: Location) => git(path, 'checkout', '--quiet', '--detach'),
 };

@@ -3,7 +3,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client } from '../lib/api-client.ts';
-import { mergedText } from '../lib/completion-text.ts';
+import { mergedText } from '../lib/finish-text.ts';
 import { sendMessage, useUndoCompletion } from './stage-commands.ts';
 import { useCommand } from './use-command.tsx';
 

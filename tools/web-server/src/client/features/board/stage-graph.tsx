@@ -1,5 +1,5 @@
 import type { BoardView, StageId } from '@callboard/contract';
-import { ActionIcon, Anchor, Group, Text } from '@mantine/core';
+import { ActionIcon, Anchor, Flex, Group, Text } from '@mantine/core';
 import { IconArrowsMaximize, IconChevronDown, IconChevronRight, IconMinus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { memo, useCallback, useId, useMemo, useRef, useState } from 'react';
@@ -8,7 +8,7 @@ import { boardQuery } from '../../data/queries.ts';
 import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { count } from '../../lib/format.ts';
 import { ProjectMark, StageIdText } from '../../ui/marks.tsx';
-import { Empty, FullPage, RowButton, Scroll, Table } from '../../ui/primitives.tsx';
+import { Empty, RowButton, Scroll, Table } from '../../ui/primitives.tsx';
 import { isFiltering, useBoardFilter } from './board-filter.tsx';
 import { BoardCardsProvider, type CardData, useBoardCard, useBoardCards, useBoardData, useCardLinks } from './cards.ts';
 import { COLUMN_TITLES } from './columns.ts';
@@ -37,10 +37,10 @@ export default function StageGraphView() {
   if (graph.stageIds.length === 0) return <Empty>{isFiltering(filter) ? 'Nothing matches' : 'No stages yet'}</Empty>;
   return (
     <BoardCardsProvider value={rows}>
-      <FullPage onClick={onClick} style={{ borderTop: '1px solid var(--line)' }}>
+      <Flex direction="column" flex={1} mih={0} onClick={onClick} style={{ borderTop: '1px solid var(--line)' }}>
         <Graph graph={graph} />
         <GraphTable stageIds={graph.stageIds} />
-      </FullPage>
+      </Flex>
     </BoardCardsProvider>
   );
 }

@@ -34,7 +34,7 @@ import {
   useStopStage,
   useUndoCompletion,
 } from '../../data/stage-commands.ts';
-import { METHOD_NAMES, mergedText } from '../../lib/completion-text.ts';
+import { METHOD_NAMES, mergedText } from '../../lib/finish-text.ts';
 import { cost, count, exactTime } from '../../lib/format.ts';
 import { phaseAtGate, phaseText } from '../../lib/phases.ts';
 import {

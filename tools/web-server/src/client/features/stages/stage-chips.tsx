@@ -507,10 +507,10 @@ function BranchPanel({ form, set, errors }: StageFormControl) {
         spellCheck={false}
         autoCapitalize="off"
       />
-      <p>
+      <Hint size="xs" style={{ gridColumn: '1 / -1' }}>
         A branch, tag or commit to begin at, and the name of the new branch. It is merged into{' '}
         {current ?? 'the branch of the main checkout'}.
-      </p>
+      </Hint>
     </>
   );
 }
