@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
-import { claudePids, descendants, killAll, processesOf } from './support/processes.ts';
+import { claudePids, killAll, ownProcesses, processesOf } from './support/processes.ts';
 import { removeOrchestrator } from './support/remove-orchestrator.ts';
 import { apiOf } from './support/scene.ts';
 
@@ -42,7 +42,7 @@ it('lets a person answer the same request after SIGKILL of the orchestrator, and
 
   // Everything of Callboard.
   const top = first.supervisor.pid ?? expect.fail('it has no process');
-  killAll([top, ...(await descendants(top))]);
+  killAll(await ownProcesses(top));
   const second = await start();
   onTestFinished(second.stop);
   expect(await claudePids(folder)).toEqual([claude]);

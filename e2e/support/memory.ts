@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { descendants } from './processes.ts';
+import { ownProcesses } from './processes.ts';
 
 const KB_PER_MB = 1024;
 
@@ -9,11 +9,9 @@ const KB_PER_MB = 1024;
  * Callboard processes share counts once, with the first of them.
  */
 export async function memoryOf(startedPid: number): Promise<{ total: number; processes: Record<string, number> }> {
-  const session = await sessionOf(startedPid);
   const processes: Record<string, number> = {};
   const counted = new Map<string, number>();
-  for (const pid of [startedPid, ...(await descendants(startedPid))]) {
-    if ((await sessionOf(pid)) !== session) continue;
+  for (const pid of await ownProcesses(startedPid)) {
     const maps = await readFile(`/proc/${pid}/smaps`, 'utf8').catch(() => '');
     const kb = mappings(maps).reduce((sum, mapping) => sum + ownShare(mapping, counted), 0);
     if (kb > 0) processes[`${await nameOf(pid)} ${pid}`] = kb / KB_PER_MB;
@@ -57,9 +55,6 @@ async function statOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
-
-/** The Unix session of a process. */
-export const sessionOf = async (pid: number) => (await statOf(pid))[3];
 
 /** CPU that a process has used, in seconds; the kernel counts in hundredths. */
 export async function cpuSeconds(pid: number): Promise<number> {

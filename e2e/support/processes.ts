@@ -90,6 +90,20 @@ export async function descendants(pid: number): Promise<number[]> {
   return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }
 
+/** Returns the processes of the Callboard that was started as this one, without what it has started: a `claude` has its own Unix session. */
+export async function ownProcesses(startedPid: number): Promise<number[]> {
+  const session = await sessionOf(startedPid);
+  const own = [startedPid];
+  for (const pid of await descendants(startedPid)) if ((await sessionOf(pid)) === session) own.push(pid);
+  return own;
+}
+
+/** The Unix session of a process. */
+async function sessionOf(pid: number): Promise<string | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3];
+}
+
 /** For how long, in ms, the main thread of a process was ready to run but had no CPU; 0 if the system does not report it. */
 export async function waitedForCpu(pid: number): Promise<number> {
   const [, waited = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(' ');

@@ -4,7 +4,6 @@ import { createHttpTransport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { z } from 'zod';
 import type { Installation, Running } from '../../../../e2e/support/callboard.ts';
-import { sessionOf } from '../../../../e2e/support/memory.ts';
 import { childrenOf, claudePidOf } from '../../../../e2e/support/processes.ts';
 import { openRawStream } from '../../load/raw-stream.ts';
 import type { Launch } from './baselines.ts';
@@ -78,15 +77,13 @@ export async function startCallboardPartner(
 
 const PARTS = new Map([
   ['orchestrator/dist/main.js', 'orchestrator'],
-  ['orchestrator/dist/spawner.js', 'spawner'],
   ['web-server/dist/', 'web server'],
 ]);
 
 const CHILDREN = 'git and other children';
 
 /**
- * Returns the living processes of a Callboard by pid, git among them, but no `claude` and what that has started: each has a Unix
- * session of its own, as has the spawner.
+ * Returns the living processes of a Callboard by pid, git among them, but no `claude` and what that has started.
  */
 export async function partsOf(supervisor: number): Promise<Map<number, string>> {
   const parts = new Map([[supervisor, 'supervisor']]);
@@ -94,7 +91,7 @@ export async function partsOf(supervisor: number): Promise<Map<number, string>> 
     for (const pid of await childrenOf(parent)) {
       const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       const name = [...PARTS].find(([path]) => line.includes(path))?.[1];
-      if (name === undefined && (await sessionOf(pid)) !== (await sessionOf(parent))) continue;
+      if (name === undefined && line.includes('--permission-prompt-tool=stdio')) continue;
       parts.set(pid, name ?? CHILDREN);
       await addChildren(pid);
     }
