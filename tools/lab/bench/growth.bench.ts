@@ -94,7 +94,7 @@ const DIMENSIONS: Record<string, Dimension> = {
     most: 100_000,
     async fill({ installation }, size) {
       const rows = openRows(installation.dataDir);
-      multiplyEvents(rows, size * 10);
+      multiplyEvents(rows, size);
       rows.close();
     },
   },
