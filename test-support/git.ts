@@ -2,19 +2,21 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runAndRead } from './run-and-read.ts';
 
-/** A commit starts one more process to see whether the repository needs tidying up; one of a test never does. */
-const UNTIDIED = ['-c', 'maintenance.auto=false'];
-const IDENTITY = ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false'];
+const OPTIONS = [
+  ...['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false'],
+  // Else a commit or merge starts one more process to see whether the repository needs tidying up: one of a test never does.
+  ...['-c', 'maintenance.auto=false'],
+];
 
 /** Runs git as a test author. Resolves with its output, trimmed. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
-  return (await runAndRead('git', [...IDENTITY, ...args], { cwd })).trim();
+  return (await runAndRead('git', [...OPTIONS, ...args], { cwd })).trim();
 }
 
 /** Commits everything in the working tree. */
 export async function commitAll(repo: string, message = 'More'): Promise<void> {
   await git(repo, 'add', '--all');
-  await git(repo, ...UNTIDIED, 'commit', '--quiet', '-m', message);
+  await git(repo, 'commit', '--quiet', '-m', message);
 }
 
 /**

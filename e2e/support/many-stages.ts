@@ -1,4 +1,4 @@
-import { type BoardView, boardView, ISOLATION_UNKNOWN, type PendingRequest, Project } from '@callboard/contract';
+import { type BoardView, boardView, ISOLATION_UNKNOWN, Later, type PendingRequest, Project } from '@callboard/contract';
 import { sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
 import type { Page } from 'playwright-core';
 
@@ -154,15 +154,19 @@ const merge = (at: string) => ({
 
 /** Has the page show a crowd, whatever is in its store. */
 export async function showManyStages(page: Page, times = 1): Promise<void> {
+  const later: BoardView['me']['later'] = [];
   await page.route('**/api/board', async (route) => {
     // The page asks again when the test is over and the server has stopped.
     const response = await route.fetch().catch(() => null);
     if (response === null) return route.abort().catch(() => undefined);
     const view: BoardView = await response.json();
-    await route.fulfill({ response, json: manyStagesOf(view, new Date(), times) });
+    const me = { ...view.me, later: [...view.me.later, ...later] };
+    await route.fulfill({ response, json: manyStagesOf({ ...view, me }, new Date(), times) });
   });
   await page.route('**/api/pending/*/later', (route) => {
     const requestId = route.request().url().split('/').at(-2);
-    return route.fulfill({ json: { later: { ...route.request().postDataJSON(), requestId, until: null } } });
+    const put = Later.parse({ ...route.request().postDataJSON(), requestId, until: null });
+    later.push(put);
+    return route.fulfill({ json: { later: put } });
   });
 }

@@ -3,11 +3,10 @@
  * Runs dist/main.js. In a clone it builds changed sources first and uses the bundled Node, because the host's may be too old.
  * This file itself must run on old versions: plain JavaScript, no syntax newer than Node 16.
  *
- * If this process already runs the right Node, it becomes the program itself (execve). That saves a process, and the command
- * line of the supervisor names tools/cli/dist. Otherwise it starts the other Node as a second process. The IPC pipe to that
- * carries no messages: its end tells the supervisor that this process was killed.
+ * It becomes the program itself (execve), which saves a process, if the Node that runs it can do that (from 23.11 on). Otherwise it starts
+ * the other Node as a second process. The IPC pipe to that carries no messages: its end tells the supervisor that this process was killed.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -56,10 +55,14 @@ function run(nodes, reason) {
   afterBuild(nodes[0], () => start(nodes));
 }
 
+/** Whether this Node starts here. Asked before execve, which ends older versions of Node if it fails. */
+function canStart(node) {
+  return realpathSync(node) === process.execPath || spawnSync(node, ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
 function start(nodes) {
   const args = ['--disable-sigusr1', '--max-semi-space-size=1', main].concat(process.argv.slice(2));
-  if (process.execve && realpathSync(nodes[0]) === process.execPath)
-    process.execve(process.execPath, [process.execPath].concat(args), process.env);
+  if (process.execve && canStart(nodes[0])) process.execve(nodes[0], [nodes[0]].concat(args), process.env);
   const child = spawn(nodes[0], args, {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, constants, copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -103,6 +103,13 @@ it('becomes the program itself if it already runs on the right Node', async () =
   const program = runProgram(process.execPath, [linked, 'exit', '7', 'a b']);
   expect(await program.ended).toBe(7);
   expect(await said(program)).toMatchObject({ pid: program.child.pid, args: ['exit', '7', 'a b'] });
+});
+
+it('becomes the program also on another Node than the one that runs it, if that can start', async () => {
+  const { linked, bundledNode } = await install((path) => copyFile(process.execPath, path, constants.COPYFILE_FICLONE));
+  const program = runProgram(process.execPath, [linked, 'exit', '7']);
+  expect(await program.ended).toBe(7);
+  expect(await said(program)).toMatchObject({ pid: program.child.pid, execPath: bundledNode });
 });
 
 it('rebuilds a changed clone first, and says so if it cannot', async () => {

@@ -25,10 +25,14 @@ export const FileDiff = z.object({
   /** Made by a program: a lock file, a minified file, or one that the base commit's attributes call `linguist-generated`. */
   isGenerated: z.boolean().default(false),
   /**
-   * The hunks of a unified diff, only if one file was requested; null for binary content and for a change that is too long
-   * to show. A byte that is not UTF-8 becomes a lone surrogate, U+DC80 to U+DCFF.
+   * The hunks of a unified diff, only if one file was requested; null for binary content. A long one comes in parts, which end
+   * with whole lines. A byte that is not UTF-8 becomes a lone surrogate, U+DC80 to U+DCFF.
    */
   patch: z.string().nullable().optional(),
+  /** With `patch`: where its next part begins, for `from`; null if this is the last one. */
+  next: z.int().positive().nullable().optional(),
+  /** With `patch`: the lines of this part that are cut because they are very long, counted from 0, and how long they are. */
+  cut: z.array(z.object({ line: z.int().nonnegative(), bytes: z.int().positive() })).optional(),
 });
 export type FileDiff = z.infer<typeof FileDiff>;
 
@@ -51,6 +55,8 @@ export const StageDiff = z.object({
   /** The files with all uncommitted changes, as `git add --all` would stage them. */
   tree: ObjectId,
   files: z.array(FileDiff),
+  /** The number of all files; only if `limit` was given. */
+  total: z.int().nonnegative().optional(),
   /** Paths that git cannot add, for example because it may not read them; they are in no diff and in no merge. */
   unread: z.array(z.string()),
   /** The branch's own commits, newest first; at most 100. Empty if one file or a range was requested. */
@@ -68,13 +74,17 @@ export type SeenDiff = z.infer<typeof SeenDiff>;
 export const DiffQuery = z.strictObject({
   /** One file, with its patch. */
   path: z.string().min(1).optional(),
-  /** With `path`: compares these two, as `get_diff` returned them, whatever has changed since. */
+  /** Compares these two, as `get_diff` returned them, whatever has changed since. */
   base: ObjectId.optional(),
   tree: ObjectId.optional(),
   /** `turn`: what has changed since the last turn began. A commit: what that commit changed. All since the base if left out. */
   range: z.union([z.literal('turn'), ObjectId]).optional(),
   /** With `path`: the changes with three lines around them, or with the whole file around them. */
   context: z.enum(['hunks', 'whole']).optional(),
+  /** With `path`: returns the part of the patch that begins there. With `limit`: returns the files from this one on, counted from 0. */
+  from: z.coerce.number().int().nonnegative().optional(),
+  /** Without `path`: returns at most this many files. */
+  limit: z.coerce.number().int().positive().optional(),
 });
 export type DiffQuery = z.infer<typeof DiffQuery>;
 

@@ -237,7 +237,7 @@ export const stageDocs = (): DocsOf<typeof stageCommands> => {
       tag: 'stages',
       summary: "Get the worktree's changes, per file",
       description:
-        'Committed or not, compared with the branch that it would be merged into. Only file contents count: attributes, configuration and display filters have no effect. With `path`, returns that file alone, with its patch; with `base` and `tree` as well, compares those two, whatever has changed since. `range=turn` returns what has changed since the last turn began (`since`), `range=<commit>` what one commit changed; `context=whole` puts the whole file around the changes.',
+        'Committed or not, compared with the branch that it would be merged into. Only file contents count: attributes, configuration and display filters have no effect. With `path`, returns that file alone, with its patch; with `base` and `tree` as well, compares those two, whatever has changed since. `range=turn` returns what has changed since the last turn began (`since`), `range=<commit>` what one commit changed; `context=whole` puts the whole file around the changes. A long patch comes in parts: `next` is the `from` of the part that follows. `limit` and `from` return the files page by page; pass `base` and `tree` of the first page with the others.',
       problems: ['unknown_stage', 'no_session', 'head_moved', 'worktree_failed'],
       example: { input: { ...onStage, path: 'src/login.ts' }, reply: { diff: the.diff } },
     },

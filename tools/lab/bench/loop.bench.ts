@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +13,7 @@ import { install } from '../../../e2e/support/callboard.ts';
 import { partPid } from '../../../e2e/support/processes.ts';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { openRawStream } from '../load/raw-stream.ts';
+import { RECORDER, readStretches, type Stretches } from './loop/read-stretches.ts';
 import { percentile } from './measure.ts';
 import { type Figure, report } from './results.ts';
 
@@ -23,12 +23,10 @@ const LIMIT_MS = 5;
 /** Long enough for the work that follows a turn. */
 const SETTLED_MS = 4_000;
 const TOKEN = 'a-token-for-the-benchmark';
-const RECORDER = fileURLToPath(new URL('loop/record-stretches.ts', import.meta.url));
 const IDLE = fileURLToPath(new URL('loop/idle-node.ts', import.meta.url));
 const NAMES = ['orchestrator', 'web-server', 'idle'] as const;
 
 const Asked = z.object({ stageId: StageId, requestId: RequestId });
-const Stretches = z.array(z.object({ wallMs: z.number(), heldMs: z.number() }));
 
 /** A command that asks, one with much output, and text. */
 const script = (n: number) =>
@@ -72,7 +70,7 @@ it(`measures how long the servers block their event loops with ${SESSIONS} sessi
   async function stretches(of: string): Promise<Figure[]> {
     number++;
     for (const name of NAMES) process.kill(pids[name], 'SIGUSR2');
-    const all = await Promise.all(NAMES.map((name) => readRecord(`${recorded}/stretches.${name}.${number}`)));
+    const all = await Promise.all(NAMES.map((name) => readStretches(`${recorded}/stretches.${name}.${number}`)));
     const [orchestrator = [], webServer = [], nothing = []] = all;
     const idleMs = nothing.map(({ wallMs }) => wallMs);
     const baseline = `an idle Node is late by ${Math.max(0, ...idleMs).toFixed(0)} ms at most, ${over(idleMs)} times by more than ${LIMIT_MS}`;
@@ -108,16 +106,6 @@ it(`measures how long the servers block their event loops with ${SESSIONS} sessi
   }
   report('loop', [...starting, ...(await stretches('working'))]);
 }, 900_000);
-
-type Stretches = z.infer<typeof Stretches>;
-
-async function readRecord(file: string): Promise<Stretches> {
-  for (;;) {
-    const text = await readFile(file, 'utf8').catch(() => null);
-    if (text !== null) return Stretches.parse(JSON.parse(text));
-    await sleep(20);
-  }
-}
 
 const over = (values: readonly number[]) => values.filter((ms) => ms > LIMIT_MS).length;
 

@@ -56,7 +56,7 @@ it('measures starts and memory', { timeout: 900_000 }, async () => {
   report('start', [
     { name: 'start to ready, empty board', value: figures(empty).medianMs / 1_000, unit: 's', atMost: 0.6, baseline },
     { name: `start to ready, ${STAGES} stages`, value: figures(full).medianMs / 1_000, unit: 's', atMost: 1, baseline },
-    { name: 'memory, idle', value: idle.total, unit: 'MB', atMost: 215, baseline: words(idle.processes) },
+    { name: 'memory, idle', value: idle.total, unit: 'MB', atMost: 150, baseline: words(idle.processes) },
     {
       name: `memory, ${SESSIONS} real sessions`,
       value: withSessions.total,

@@ -9,6 +9,7 @@ import {
   type TextDelta,
 } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
+import { userEnvironment } from '@callboard/runtime/environment';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -77,7 +78,6 @@ import {
   type Outcome,
 } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
-import { createSignal, type Signal } from './lib/async.ts';
 import { OperationalError } from './lib/errors.ts';
 import { useSpawner } from './platform/processes.ts';
 import { type Logger, nodePlatform, type Platform } from './platform/runtime.ts';
@@ -139,7 +139,6 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const saved = await saveFiles(context, { store, membership, ...repositories });
     const programs = watchPrograms(context, repositories);
     logClaudeUpdates(programs.login, onUpdate);
-    const outboxSignal = createSignal<StageId>();
     const deltas = createEmitter<TextDelta>();
     const nows = createEmitter<SessionNowUpdate>();
     await membership.saveOrphanedWork(repositories);
@@ -147,7 +146,6 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...repositories,
       ...programs,
       store: own,
-      outboxSignal,
       membership,
       onTextDelta: deltas.emit,
       onSessionNow: nows.emit,
@@ -155,7 +153,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     });
     const services = await createServices(
       context,
-      { ...storage, ...stores, ...saved, ...repositories, ...running, outboxSignal, claude: programs.claude },
+      { ...storage, ...stores, ...saved, ...repositories, ...running, claude: programs.claude },
       options,
     );
     const startHolds = createStartDelays();
@@ -173,7 +171,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...running,
       ...services,
     });
-    storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
+    // Not earlier: no spawn at a start is urgent, so the start does not wait for one more process.
+    storage.spawner.end = useSpawner(config.supervisorSpawns ? { env: userEnvironment(options.env) } : null);
     const router = membership.routeWith(services.logins);
     const execution = { handlers, ...services, log, router, executed: createExecutedCommands<Outcome>() };
     const serving = { ...config, ...execution, ...read, ...membership, store, version: VERSION };
@@ -191,7 +190,6 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       execution,
       scheduler,
       mayStart,
-      outboxSignal,
     });
     membership.recoverOrphanedWorktrees({ ...saved, ...repositories });
     reactToChanges(context, { machine, store: own, sessions: running.sessions, scheduler, gateway, onUpdate });
@@ -276,12 +274,11 @@ interface BeginDeps {
   scheduler: Pick<Scheduler, 'schedule'>;
   mayStart: () => boolean;
   claude: Pick<ClaudeWatch, 'program'>;
-  outboxSignal: Signal<StageId>;
 }
 
 /** Lets this machine work for the others. */
 function beginMembership({ config }: StartContext, membership: Membership, deps: BeginDeps): void {
-  const { own, execution, sessions, scheduler, mayStart, claude, outboxSignal } = deps;
+  const { own, execution, sessions, scheduler, mayStart, claude } = deps;
   membership.begin({
     async workload() {
       const working = (await own.read.sessions.list()).filter(({ state }) => isWorking(state)).length;
@@ -291,7 +288,7 @@ function beginMembership({ config }: StartContext, membership: Membership, deps:
     },
     execute: (command) => executeForeign(execution, command),
     onMayWriteAgain() {
-      for (const { launch } of sessions.executors()) outboxSignal.ring(launch.stageId);
+      for (const executor of sessions.executors()) executor.checkOutbox();
       scheduler.schedule();
     },
     onMachineUpdate: scheduler.schedule,

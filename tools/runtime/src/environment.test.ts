@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { userEnvironment } from './environment.ts';
+import { serverEnvironment, userEnvironment } from './environment.ts';
 
 const bin = (...parts: string[]) => join('/repo', ...parts, 'node_modules', '.bin');
 const gyp = '/lib/node_modules/npm/node_modules/@npmcli/run-script/lib/node-gyp-bin';
@@ -53,3 +53,13 @@ it('does not change the environment it was given', () => {
   const env = Object.freeze({ PATH: path(bin(), '/bin'), CALLBOARD_PORT: '1' });
   expect(() => userEnvironment(env)).not.toThrow();
 });
+
+it.each([{}, { MALLOC_ARENA_MAX: '4' }, { NODE_COMPILE_CACHE: '/tmp/theirs', MALLOC_ARENA_MAX: '2' }])(
+  'does not hand on what only a server of ours is set to: %j',
+  (theirs) => {
+    const ofServer = serverEnvironment(theirs, '/cache');
+    expect(ofServer).toMatchObject({ MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE: '/cache' });
+    expect(userEnvironment(ofServer)).toEqual(theirs);
+    expect(userEnvironment(serverEnvironment(theirs, undefined))).toEqual(theirs);
+  },
+);

@@ -10,6 +10,19 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const isOurs = (name: string) =>
   /^(CALLBOARD_|npm_)/.test(name) || ['INIT_CWD', 'NODE', 'NODE_CHANNEL_FD'].includes(name);
 
+/** Settings of the servers' own memory and start, which no program of the user gets: with what the user has set for them, if anything. */
+const SETTINGS = ['MALLOC_ARENA_MAX', 'NODE_COMPILE_CACHE'] as const;
+const SAVED = 'CALLBOARD_USERS_';
+
+/**
+ * Returns the environment for a server of ours, from which `userEnvironment` makes the user's again. glibc keeps memory apart for each
+ * thread, and a server has ten of them that rarely work; what Node has compiled it finds again in the folder, if there is one.
+ */
+export function serverEnvironment(env: Environment, compileCache: string | undefined): Environment {
+  const saved = SETTINGS.map((name) => [`${SAVED}${name}`, env[name] ?? '']);
+  return { ...env, ...Object.fromEntries(saved), MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE: compileCache };
+}
+
 /**
  * npm replaces the user's `COLOR` for its scripts. It also sets `EDITOR`: to the user's own, if the environment or npm's
  * settings name one, and otherwise to npm's default.
@@ -31,6 +44,11 @@ export function userEnvironment(env: Environment): Record<string, string> {
   const saved: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !isOurs(name) && !isFromNpm(env, name)) saved[name] = value;
+  for (const name of SETTINGS) {
+    const before = env[`${SAVED}${name}`];
+    if (before === '') delete saved[name];
+    else if (before !== undefined) saved[name] = before;
+  }
   if (saved.PATH !== undefined) {
     const entries = saved.PATH.split(delimiter);
     const firstOwn = entries.findIndex((entry) => !isEntryOfNpm(entry));

@@ -140,6 +140,8 @@ export const OrchestratorConfig = z.object({
   machineName: z.string().nullable(),
   /** Where the orchestrators of other machines reach this one (`wss:`); null if they do not. */
   machineUrl: z.url().nullable(),
+  /** Whether the supervisor starts git and `claude` for it, asked by messages of type `spawner`; without it, a process of its own does. */
+  supervisorSpawns: z.boolean().optional(),
   /** It ends its sessions when it has not reached the shared store for this long; null: never. */
   endSessionsAfterMinutes: z.number().positive().nullable(),
 });

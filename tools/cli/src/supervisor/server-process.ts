@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import type { Environment } from '@callboard/runtime/environment';
+import { dirname, join, sep } from 'node:path';
+import { hostProgramsOf } from '@callboard/orchestrator/program-host';
+import { type Environment, serverEnvironment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { FromServer, type StartFailure, type ToServer } from '@callboard/runtime/supervision';
@@ -61,7 +63,9 @@ function startServerProcess(deps: ServerProcessDeps): ServerProcess {
   });
   // If a message cannot be sent the process is ending, which `ended` reports.
   const send = (message: ToServer) => void (child.connected && child.send(message, () => {}));
+  const startsProgram = hostProgramsOf(child); // git and `claude`, for the orchestrator: its own event loop would stop for them
   child.on('message', (raw) => {
+    if (startsProgram(raw)) return;
     const parsed = FromServer.safeParse(raw);
     if (!parsed.success) {
       deps.onUnexpected(JSON.stringify(raw));
@@ -103,11 +107,15 @@ function startServerProcess(deps: ServerProcessDeps): ServerProcess {
   };
 }
 
+/** Beside a bundle; a server that runs from its sources, as in tests, has none. */
+const compileCacheOf = (entry: string): string | undefined =>
+  entry.includes(`${sep}dist${sep}`) ? join(dirname(entry), 'compile-cache') : undefined;
+
 function spawnServer({ entry, env }: ServerProcessDeps): ChildProcess | Error {
   try {
     return spawn(process.execPath, [...NODE_FLAGS, entry], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      env: { ...env },
+      env: { ...serverEnvironment(env, compileCacheOf(entry)) },
     });
   } catch (error) {
     return new Error(messageOf(error)); // Node emits some failures as an event and throws others

@@ -205,6 +205,7 @@ const orchestratorConfig = (
   host: loopbackHost(options.host),
   port,
   secret,
+  supervisorSpawns: true,
   claudePath: options.claudePath,
   maxParallel: options.maxParallel,
   diskReserveMb: options.diskReserveMb,

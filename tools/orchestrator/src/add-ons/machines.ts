@@ -11,6 +11,6 @@ export type { Worktrees } from '../core/worktrees/worktrees.ts';
 export type { Machines } from '../features/machines/machines.ts';
 export type { Installations } from '../features/projects/projects.ts';
 export { type OrphanFate, orphanFate, type Trash } from '../features/trash/trash.ts';
+export { type CommandRouter, RelayedError } from '../gateway/execute-command.ts';
 export { type GatewayPeers, PEER_PATH, type PeerFrame } from '../gateway/gateway.ts';
-export { type CommandRouter, RelayedError } from '../gateway/router.ts';
 export { VERSION } from '../version.ts';

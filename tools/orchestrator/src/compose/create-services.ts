@@ -11,8 +11,12 @@ import type { WorktreeCommands } from '../core/shell/worktree-commands.ts';
 import type { CleanUp } from '../core/shell/worktree-setup.ts';
 import type { Worktrees } from '../core/worktrees/worktrees.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
-import { type ApprovalService, createApprovalService } from '../features/approvals/approvals.ts';
-import { startDelayedAnswers, startTimeLimits } from '../features/approvals/delayed-answers.ts';
+import {
+  type ApprovalService,
+  createApprovalService,
+  startDelayedAnswers,
+  startTimeLimits,
+} from '../features/approvals/approvals.ts';
 import { createLostAnswers } from '../features/approvals/lost-answers.ts';
 import { startPeople } from '../features/approvals/people.ts';
 import { createWorktreeFiles } from '../features/changes/changes.ts';
@@ -59,7 +63,6 @@ import type { Trust } from '../features/trust/trust.ts';
 import { createCaller, createOutgoingCommands, endOutgoingLeft } from '../features/webhooks/webhook-request.ts';
 import { createWebhookChannel, createWebhooks } from '../features/webhooks/webhooks.ts';
 import { createCallers } from '../gateway/callers.ts';
-import type { Signal } from '../lib/async.ts';
 import { hasProcessWith } from '../platform/process-table.ts';
 import { retryUntilStored, type Store } from '../store/store.ts';
 import { homeOf, type StartContext } from './context.ts';
@@ -67,9 +70,7 @@ import type { Membership, Stores } from './membership.ts';
 import { composeBudgets } from './react-to-changes.ts';
 import type { Repositories, RunningSessions } from './run-sessions.ts';
 
-type ServiceDeps = Stores &
-  Repositories &
-  RunningSessions & { outboxSignal: Signal<StageId>; trash: Trash; claude: ClaudeWatch };
+type ServiceDeps = Stores & Repositories & RunningSessions & { trash: Trash; claude: ClaudeWatch };
 
 /** The services that people's commands use. */
 export async function createServices(
@@ -78,7 +79,7 @@ export async function createServices(
   { onCodeUsed }: { onCodeUsed?: (codeSha256: string) => void },
 ) {
   const { config, log, platform, limits, life } = context;
-  const { all: store, own, membership, worktrees, trust, sessions, outboxSignal, env, trash, onDiff } = deps;
+  const { all: store, own, membership, worktrees, trust, sessions, env, trash, onDiff } = deps;
   const { confirmationMs, graces } = limits;
   const requireMachine = membership.requirePin;
   const projects = await registerProjects(context, deps);
@@ -92,11 +93,10 @@ export async function createServices(
     ...(onCodeUsed && { onCodeUsed }),
   });
   await trust.refreshAll();
-  const approvals = createApprovalService({ store, outboxSignal, confirmationMs });
+  const approvals = createApprovalService({ store, confirmationMs });
   const messages = createMessageQueue({
     store,
     platform,
-    outboxSignal,
     confirmationMs,
     resumeWith: sessions.resumeWith,
     withdrawIfGone: deps.terminals.withdrawIfGone,
@@ -162,11 +162,10 @@ export async function createServices(
     files: createWorktreeFiles({ store, worktrees, onDiff }),
     comments: createComments({ store, platform, worktrees, messages }),
     viewed: createViewed({ store }),
-    usageLimits: createLimits({ store, outboxSignal, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
+    usageLimits: createLimits({ store, resumeWith: sessions.resumeWith, repeatIn: sessions.repeatIn }),
     callers: watchCallers(context, deps),
     controls: createSessionControls({
       store,
-      outboxSignal,
       ask: sessions.ask,
       mcpText: (server) => mcpText(deps.claudeEnv, server),
     }),
@@ -228,7 +227,7 @@ async function registerProjects(
 /** What happens to requests as time passes. */
 async function watchRequests(
   { log, platform, limits, life }: StartContext,
-  { all: store, own, outboxSignal }: Pick<ServiceDeps, 'all' | 'own' | 'outboxSignal'>,
+  { all: store, own }: Pick<ServiceDeps, 'all' | 'own'>,
   approvals: ApprovalService,
 ) {
   const timeLimits = await startTimeLimits({ store: own, platform, log, expire: approvals.expire });
@@ -237,7 +236,6 @@ async function watchRequests(
     store: own,
     platform,
     log,
-    outboxSignal,
     delayMs: limits.answerDelayMs,
   });
   life.onStop('held answers', delayedAnswers.stop);
@@ -373,21 +371,19 @@ async function composePullRequests(context: StartContext, deps: PullRequestDeps)
 interface RunChecksDeps {
   store: Store;
   sessions: Pick<Sessions, 'resumeWith'>;
-  outboxSignal: Signal<StageId>;
   worktreeCommands: WorktreeCommands;
 }
 
 /** Runs the checks of phases, those first that were interrupted. */
 async function runChecks(
   { config, log, life }: StartContext,
-  { store, sessions, outboxSignal, worktreeCommands }: RunChecksDeps,
+  { store, sessions, worktreeCommands }: RunChecksDeps,
 ): Promise<Checks> {
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
   const checks = await startChecks({
     store,
     log,
-    outboxSignal,
     commands: worktreeCommands,
     maxParallel: config.maxParallel,
     resumeWith: sessions.resumeWith,
@@ -407,7 +403,6 @@ interface RunSideRunsDeps {
   trust: Trust;
   claude: ClaudeWatch;
   claudeEnv: Record<string, string>;
-  outboxSignal: Signal<StageId>;
 }
 
 /** Each uses about as much memory as a session. */
@@ -416,7 +411,7 @@ const AT_ONCE = 2;
 /** Asks Claude beside the conversations, after what an earlier Callboard asked was settled. */
 async function runSideRuns(
   { config, log, platform, limits, life }: StartContext,
-  { store, sessions, worktrees, trust, claude, claudeEnv, outboxSignal }: RunSideRunsDeps,
+  { store, sessions, worktrees, trust, claude, claudeEnv }: RunSideRunsDeps,
 ): Promise<SideRuns> {
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
@@ -428,7 +423,6 @@ async function runSideRuns(
   const sideRuns = await startSideRuns({
     store,
     log,
-    outboxSignal,
     resumeWith: sessions.resumeWith,
     maxParallel: AT_ONCE,
     now: platform.now,

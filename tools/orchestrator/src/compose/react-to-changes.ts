@@ -272,7 +272,7 @@ export async function startAutomation({ config, log, platform, limits, life }: S
     lowPriorityWork,
     async onDiff(stageId, diff) {
       await onDiff(stageId, diff);
-      await findPlaceholders(stageId);
+      await findPlaceholders(stageId, diff.head);
     },
   });
   life.onStop('change counts', changeCounts);

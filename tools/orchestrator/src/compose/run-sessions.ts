@@ -3,11 +3,10 @@ import type { SessionNowUpdate, StageId, TextDelta } from '@callboard/contract';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { createLiveNows, type LiveNows } from '../core/executor/live-now.ts';
 import { type LowPriorityWork, startLowPriorityWork } from '../core/executor/low-priority-work.ts';
-import { recountLeftovers } from '../core/launch/leftover-processes.ts';
+import { createSurvivors, recountLeftovers, type Survivors } from '../core/launch/leftover-processes.ts';
 import { type ReAttaching, reAttachLaunches } from '../core/launch/re-attach-launches.ts';
 import { createDenyingRuleLookup, startBackgroundSync } from '../core/launch/session-watches.ts';
 import { createMisplacement, createSessions, type Sessions, type SessionsDeps } from '../core/launch/sessions.ts';
-import { createSurvivors, type Survivors } from '../core/launch/survivors.ts';
 import { createIsolationTrial } from '../core/shell/command-sandbox.ts';
 import {
   createPorts,
@@ -31,7 +30,6 @@ import { type LiveRules, startLiveRules } from '../features/rules/rules.ts';
 import { createTerminals, type Terminals } from '../features/terminal/terminals.ts';
 import { startSettingsWatch } from '../features/trust/settings-watch.ts';
 import { createTrust, type Trust } from '../features/trust/trust.ts';
-import type { Signal } from '../lib/async.ts';
 import { environmentForSandbox } from '../platform/bubblewrap.ts';
 import { dataDirLayout } from '../platform/data-dir.ts';
 import type { Store } from '../store/store.ts';
@@ -40,7 +38,6 @@ import type { Membership } from './membership.ts';
 
 export interface RunSessionsDeps {
   store: Store;
-  outboxSignal: Signal<StageId>;
   worktrees: Worktrees;
   trust: Trust;
   setUp: SetUp;

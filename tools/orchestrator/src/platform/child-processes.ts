@@ -6,12 +6,15 @@ import { isAbsolute } from 'node:path';
 import { messageOf } from '@callboard/runtime/errors';
 import { identify, type ProcessIdentity } from '@callboard/runtime/process-identity';
 
-/** Messages from the orchestrator to its spawner. Both come from one build, so neither checks the other's messages. */
+/**
+ * Messages from the orchestrator to its spawner: the supervisor, or a process of its own. Both come from one build, so neither checks the
+ * other's messages.
+ */
 export type ToSpawner =
   | { type: 'run'; id: number; job: Job }
   | { type: 'abort'; id: number }
   | { type: 'detach'; id: number; job: DetachedJob }
-  /** Ends all running jobs, but no detached process; then the spawner exits. */
+  /** Ends all running jobs, but no detached process, and starts nothing afterwards. */
   | { type: 'end' };
 
 /** Messages from the spawner to the orchestrator. */
@@ -19,7 +22,19 @@ export type FromSpawner =
   | { type: 'ran'; id: number; ran: Ran }
   | { type: 'detached'; id: number; identity: ProcessIdentity }
   | { type: 'not-detached'; id: number; message: string; code: string | null }
-  | { type: 'exited'; id: number; exit: ProcessExit };
+  | { type: 'exited'; id: number; exit: ProcessExit }
+  /** No job is left after an `end`. */
+  | { type: 'ended' };
+
+/** Around each message on a pipe that carries others as well: that between the orchestrator and its supervisor. */
+export interface OnSharedPipe<Message extends ToSpawner | FromSpawner> {
+  type: 'spawner';
+  message: Message;
+}
+
+/** Whether a message on that pipe is for the spawner, or from it. */
+export const isOnSharedPipe = <Message extends ToSpawner | FromSpawner>(raw: unknown): raw is OnSharedPipe<Message> =>
+  typeof raw === 'object' && raw !== null && 'type' in raw && raw.type === 'spawner';
 
 /** A program that outlives Callboard, in its own Unix session and process group. */
 export interface DetachedJob {
@@ -199,7 +214,8 @@ export function runHere(job: Job, signal?: AbortSignal): Promise<Ran> {
   let ending: string | null = null;
   let child: ChildProcess;
   try {
-    child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    // In its own Unix session: a Ctrl-C in the terminal is meant for Callboard, and would end git in the middle of a merge.
+    child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (error) {
     return Promise.resolve(notRun(`Command failed: ${line}\n${String(error)}`)); // for example, a path with a null byte
   }

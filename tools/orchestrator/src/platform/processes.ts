@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { settlesWithin } from '@callboard/runtime/settles-within';
@@ -8,6 +8,7 @@ import {
   type DetachedJob,
   detachHere,
   type FromSpawner,
+  isOnSharedPipe,
   type Job,
   notRun,
   type ProcessExit,
@@ -42,10 +43,12 @@ export const detach = (job: DetachedJob): Promise<Detached> =>
 /**
  * Makes this process start all others through a spawner, so that starting them never blocks its event loop. Like the thread
  * pool, the spawner is shared by the whole process.
+ * @param supervised if the supervisor is the spawner; otherwise it is a process of its own. `env`: for jobs without an environment, since the
+ *   supervisor's has secrets that this process was not given
  * @returns a function that gives the spawner up; when the last user calls it, the spawner ends
  */
-export function useSpawner(): () => Promise<void> {
-  spawner ??= createSpawner();
+export function useSpawner(supervised: { env: Job['env'] } | null = null): () => Promise<void> {
+  spawner ??= createSpawner(supervised === null ? {} : { ...supervised, open: openToSupervisor, idleMs: null });
   users++;
   return async () => {
     if (--users > 0) return;
@@ -55,7 +58,7 @@ export function useSpawner(): () => Promise<void> {
   };
 }
 
-/** Starts processes through a small helper process, which starts with the first job and ends after some idle time. */
+/** Starts processes through another process: the supervisor, or a small one that starts with the first job and ends after some idle time. */
 export interface Spawner {
   /** Like `runHere`. If the spawner ends while the job runs, the job fails. */
   run(job: Job, signal?: AbortSignal): Promise<Ran>;
@@ -76,8 +79,16 @@ const ENDED = 'The process in which Callboard starts programs has ended.';
 
 const entry = import.meta.filename.endsWith('.ts') ? 'spawner-main.ts' : 'spawner.js';
 
-/** @param idleMs how long an idle spawner stays */
-export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
+interface SpawnerOptions {
+  /** Opens a pipe to a spawner. */
+  readonly open?: () => SpawnerPipe;
+  /** How long an idle spawner stays; null: as long as this process. */
+  readonly idleMs?: number | null;
+  /** Of jobs that have none; by default the spawner's. */
+  readonly env?: Job['env'];
+}
+
+export function createSpawner({ open = forkSpawner, idleMs = IDLE_MS, env }: SpawnerOptions = {}): Spawner {
   let current: Connection | undefined;
   let runs = 0;
   const waiting: (() => void)[] = [];
@@ -85,7 +96,7 @@ export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
 
   function connection(): Connection {
     if (current !== undefined) return current;
-    const made = connect(() => {
+    const made = connect(open(), () => {
       if (current === made) current = undefined;
     });
     current = made;
@@ -104,9 +115,10 @@ export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
       return await work();
     } finally {
       clearTimeout(idle);
-      idle = setTimeout(() => {
-        if (current?.isIdle()) void stop();
-      }, idleMs).unref();
+      if (idleMs !== null)
+        idle = setTimeout(() => {
+          if (current?.isIdle()) void stop();
+        }, idleMs).unref();
     }
   }
 
@@ -115,7 +127,7 @@ export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
     if (signal?.aborted) return notRun(`Command was canceled: ${job.command}`);
     runs++;
     try {
-      return await connection().run(job, signal);
+      return await connection().run({ ...job, env: job.env ?? env }, signal);
     } finally {
       runs--;
       waiting.shift()?.();
@@ -146,20 +158,69 @@ interface Detaching {
   exit: PromiseWithResolvers<ProcessExit>;
 }
 
-/** One spawner process. */
-function connect(onEnded: () => void): Connection {
+/** A pipe to a spawner. */
+interface SpawnerPipe {
+  /** If the spawner is just ending, `gone` resolves a moment later. */
+  send(message: ToSpawner): void;
+  onMessage(listener: (message: FromSpawner) => void): void;
+  /** Keeps the event loop alive, or no longer. */
+  hold(isHeld: boolean): void;
+  /** Resolves when the spawner starts nothing any longer and no job is left, or it is gone, or could not be started. */
+  readonly gone: Promise<unknown>;
+  kill(): Promise<unknown>;
+}
+
+function forkSpawner(): SpawnerPipe {
   const child = fork(join(import.meta.dirname, entry), [String(process.pid)], {
     // Nobody who may send signals can attach a debugger. Little memory: new objects could take 50 MB otherwise.
     execArgv: ['--disable-sigusr1', '--max-semi-space-size=1'],
-    // A Ctrl-C in the terminal is meant for the orchestrator alone: it would end git in the middle of a merge.
+    // A Ctrl-C in the terminal is meant for the orchestrator alone.
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  child.unref();
+  child.channel?.unref();
+  const gone = once(child, 'exit').catch(() => undefined);
+  return {
+    gone,
+    send: (message) => void (child.connected && child.send(message, () => undefined)),
+    onMessage: (listener) => void child.on('message', (raw) => listener(raw as FromSpawner)), // from the same build
+    hold: (isHeld) => (isHeld ? child.channel?.ref() : child.channel?.unref()),
+    kill: () => {
+      child.kill('SIGKILL');
+      return gone;
+    },
+  };
+}
+
+/** The pipe on which the supervisor configures this process. When it closes, this process ends. */
+function openToSupervisor(): SpawnerPipe {
+  const listeners: ((message: FromSpawner) => void)[] = [];
+  const ended = Promise.withResolvers<void>();
+  process.on('message', (raw) => {
+    if (!isOnSharedPipe<FromSpawner>(raw)) return;
+    if (raw.message.type === 'ended') ended.resolve();
+    for (const listener of listeners) listener(raw.message);
+  });
+  process.once('disconnect', ended.resolve);
+  return {
+    send(message) {
+      if (process.connected) process.send?.({ type: 'spawner', message }, undefined, {}, () => undefined);
+    },
+    onMessage: (listener) => void listeners.push(listener),
+    hold: () => undefined, // it is always held
+    gone: ended.promise,
+    kill: () => Promise.resolve(), // what is left of the jobs gets SIGKILL in a moment
+  };
+}
+
+/** One spawner. */
+function connect(pipe: SpawnerPipe, onEnded: () => void): Connection {
   const runs = new Map<number, (ran: Ran) => void>();
   const detached = new Map<number, Detaching>();
   let lastId = 0;
-  const gone = goneOf(child).then(() => {
+  const gone = pipe.gone.then(() => {
     onEnded();
     for (const resolve of runs.values()) resolve(notRun(ENDED));
     for (const { reject, exit } of detached.values()) {
@@ -167,8 +228,8 @@ function connect(onEnded: () => void): Connection {
       exit.resolve({ known: false });
     }
   });
-  child.on('message', (raw) => {
-    const message = raw as FromSpawner; // from the same build
+  pipe.onMessage((message) => {
+    if (message.type === 'ended') return; // `gone` tells
     if (message.type === 'ran') runs.get(message.id)?.(message.ran);
     const one = detached.get(message.id);
     if (message.type === 'detached') one?.resolve({ identity: message.identity, exit: one.exit.promise });
@@ -176,31 +237,24 @@ function connect(onEnded: () => void): Connection {
     if (message.type === 'exited') one?.exit.resolve(message.exit);
     if (message.type === 'exited' || message.type === 'not-detached') detached.delete(message.id);
   });
-  child.unref();
-  child.channel?.unref();
 
   /** The number of awaited replies. They keep the event loop alive. */
   let awaited = 0;
   function whileAwaited<T>(reply: Promise<T>): Promise<T> {
-    if (awaited++ === 0) child.channel?.ref();
+    if (awaited++ === 0) pipe.hold(true);
     return reply.finally(() => {
-      if (--awaited === 0) child.channel?.unref();
+      if (--awaited === 0) pipe.hold(false);
     });
-  }
-
-  /** If the spawner is just ending, `gone` resolves a moment later. */
-  function send(message: ToSpawner): void {
-    if (child.connected) child.send(message, () => undefined);
   }
 
   return {
     run(job, signal) {
       const id = ++lastId;
       const { promise, resolve } = Promise.withResolvers<Ran>();
-      const onAbort = () => send({ type: 'abort', id });
+      const onAbort = () => pipe.send({ type: 'abort', id });
       runs.set(id, resolve);
       signal?.addEventListener('abort', onAbort);
-      send({ type: 'run', id, job });
+      pipe.send({ type: 'run', id, job });
       return whileAwaited(promise).finally(() => {
         signal?.removeEventListener('abort', onAbort);
         runs.delete(id);
@@ -210,24 +264,16 @@ function connect(onEnded: () => void): Connection {
       const id = ++lastId;
       const { promise, resolve, reject } = Promise.withResolvers<Detached>();
       detached.set(id, { resolve, reject, exit: Promise.withResolvers() });
-      send({ type: 'detach', id, job });
+      pipe.send({ type: 'detach', id, job });
       return whileAwaited(promise);
     },
     isIdle: () => runs.size === 0 && detached.size === 0,
     async end() {
       onEnded(); // later calls get a new spawner
-      send({ type: 'end' });
-      child.ref();
-      if (await settlesWithin(gone, END_MS)) return;
-      child.kill('SIGKILL');
-      await gone;
+      pipe.send({ type: 'end' });
+      if (!(await whileAwaited(settlesWithin(gone, END_MS)))) await pipe.kill();
     },
   };
-}
-
-/** Resolves when the process is gone, or could not be started. */
-function goneOf(child: ChildProcess): Promise<unknown> {
-  return once(child, 'exit').catch(() => undefined);
 }
 
 function systemError(message: string, code: string | null): Error {

@@ -9,6 +9,7 @@ import { identify, isAlive } from '@callboard/runtime/process-identity';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { runHere } from './child-processes.ts';
 import { createSpawner } from './processes.ts';
+import { hostProgramsOf } from './program-host.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -172,6 +173,68 @@ it('lets running jobs finish when its parent is killed', async () => {
   await writeFile(join(folder, 'go'), '');
   await expect.poll(() => existsSync(join(folder, 'done'))).toBe(true);
   await expect.poll(() => isGone(Number(line))).toBe(true);
+});
+
+describe('a child that is supervised', () => {
+  /** A process that has its programs started by this one, until it is killed. */
+  function supervised(script: string) {
+    const processes = pathToFileURL(join(import.meta.dirname, 'processes.ts')).href;
+    const program = `
+      import { detach, run, useSpawner } from ${JSON.stringify(processes)};
+      const stop = useSpawner({ env: { PATH: '/usr/bin:/bin', ONLY: 'this' } });
+      const job = (script) => ({ command: '/bin/sh', args: ['-c', script], cwd: ${JSON.stringify(folder)} });
+      ${script}`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const isHosted = hostProgramsOf(child);
+    const messages: unknown[] = [];
+    child.on('message', (raw) => void messages.push(raw));
+    return {
+      child,
+      isHosted,
+      messages,
+      line: async () => String((await once(child.stdout ?? child, 'data'))[0]).trim(),
+    };
+  }
+
+  it('has its programs started by its supervisor, with its own environment and away from the terminal', async () => {
+    const { child, isHosted, line } = supervised(`
+      console.log((await run(job('echo $PPID $ONLY $HOME $(ps -o pgid= -p $$) $$'))).stdout);`);
+    child.on('message', isHosted);
+    const [parent, ...rest] = (await line()).split(/ +/);
+    expect([Number(parent), rest[0], rest[1]]).toEqual([process.pid, 'this', rest[2]]);
+  });
+
+  it('lets running jobs finish when it is killed, and has nothing started that it asked for before', async () => {
+    const { child, isHosted, messages } = supervised(`
+      void run(job('touch up; while [ ! -e go ]; do sleep 0.02; done; touch done'));
+      void run(job('touch ran'));
+      void detach({ ...job('touch detached'), env: {}, stdio: [] });`);
+    await expect.poll(() => messages.length).toBe(3);
+    isHosted(messages[0]);
+    await isUp();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(messages.map(isHosted)).toEqual([true, true, true]);
+    await writeFile(join(folder, 'go'), '');
+    await expect.poll(() => existsSync(join(folder, 'done'))).toBe(true);
+    expect(['ran', 'detached'].filter((name) => existsSync(join(folder, name)))).toEqual([]);
+  });
+
+  it('ends running jobs when it stops', async () => {
+    const { child, isHosted, line } = supervised(`
+      const ran = run(job(${JSON.stringify(LIVES)}));
+      process.once('message', async () => {
+        await stop();
+        console.log(JSON.stringify(await ran));
+      });`);
+    child.on('message', isHosted);
+    await isUp();
+    child.send({ type: 'stop' });
+    expect(JSON.parse(await line())).toMatchObject({ failed: true, wasKilled: true, exitCode: 3 });
+  });
 });
 
 describe('a detached process', () => {

@@ -53,7 +53,7 @@ it('counts what is spent once, over a resume, a cleared conversation, kills of b
   await say(kit, stageId, 'Killed', 8);
   expect(await millionsSpent(kit)).toBe(15);
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
   await say(kit, stageId, 'Again', 16);
   expect(await millionsSpent(kit)).toBe(31);
   const { stage } = await kit.client.command('fork_stage', { stageId });
@@ -87,7 +87,7 @@ it('interrupts a turn whose budget is spent, keeps what waits over a kill, and g
     message: expect.stringContaining('The budget of this project is spent: 2,0'),
   });
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
   expect((await kit.client.command('get_stage', { stageId })).stage).toMatchObject({
     column: 'needs-you',
     session: { queued: 1, spentBudget: { unit: 'tokens' } },

@@ -27,7 +27,7 @@ it('sends the files with the first message, whenever the stage starts: edited, a
   const files = made.attachments.map(({ fileId }) => fileId);
   await kit.client.command('update_stage', { stageId: made.id, patch: { files, attachments: [dot] } });
   await kit.kill(); // what a person was told is on disk
-  await kit.start('apart');
+  await kit.start();
   const { client } = kit;
   const { stage } = await client.command('get_stage', { stageId: made.id });
   expect(stage.attachments.map(({ name, size }) => [name, size])).toEqual([

@@ -59,7 +59,7 @@ it('has not merged if it is killed while it commits, and merges at the next atte
   await killDuring(complete);
   await release();
   await until('the commit', async () => (await status(path)) === '');
-  await kit.start('apart');
+  await kit.start();
   expect(await stage()).toMatchObject({ column: 'review', merged: null });
   expect(await head()).toBe(before);
   expect((await complete()).stage).toMatchObject({ column: 'done', merged: { commits: 1, files: 1 } });
@@ -69,7 +69,7 @@ it('waits for the git of its predecessor, and says what that has merged', async 
   const { kit, stage, head, pauseIn, release, complete, killDuring } = await setUp();
   await pauseIn('pre-merge-commit');
   await killDuring(complete);
-  await kit.start('apart');
+  await kit.start();
   // Nobody knows yet how it ends.
   expect(await stage()).toMatchObject({ merged: null });
   await release();
@@ -85,7 +85,7 @@ it.each([
   await pauseIn('pre-merge-commit', then);
   await killDuring(complete);
   await release();
-  await kit.start('apart');
+  await kit.start();
   await until('the end of the merge', async () => (await status()) === '');
   expect(await stage()).toMatchObject({ column: 'review', merged: null });
   expect(await head()).toBe(before);
@@ -98,7 +98,7 @@ it('has merged if it is killed after git has, before it stored that', async () =
   await pauseIn('post-merge');
   await killDuring(complete);
   await release();
-  await kit.start('apart');
+  await kit.start();
   await until('the merge', async () => (await stage()).merged !== null);
   expect(await stage()).toMatchObject({ column: 'done', merged: { commit: await head(), previous: before } });
 });
@@ -108,7 +108,7 @@ it('has undone a merge if it is killed while git undoes it', async () => {
   await complete();
   await pauseIn('reference-transaction', 'exit 0', notAt(kit.repo, 'prepared')); // and not in a git that writes another ref
   await killDuring(() => kit.client.command('undo_completion', { stageId }));
-  await kit.start('apart');
+  await kit.start();
   await release();
   await until('the undoing', async () => (await stage()).completedAt === null);
   expect(await stage()).toMatchObject({ column: 'review', merged: null });
@@ -140,7 +140,7 @@ it.each([
   expect((await stage()).worktree?.merges).toHaveLength(1);
   expect([await git(kit.repo, 'log', '-1', '--format=%s'), await status()]).toEqual(['Work', '']);
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
   expect((await stage()).worktree?.merges).toHaveLength(1);
 });
 
@@ -151,7 +151,7 @@ it('has not squashed if its git is killed too, and does it at the next attempt',
   await pauseIn('post-index-change', 'kill -9 $PPID; exit 1', notAt(kit.repo));
   await killDuring(() => complete(method));
   await release();
-  await kit.start('apart');
+  await kit.start();
   await until('the end of the merge', async () => (await status()) === '');
   expect(await stage()).toMatchObject({ column: 'review', merged: null });
   expect(await head()).toBe(previous);
@@ -166,7 +166,7 @@ it('has undone a rebase if it is killed while git undoes it', async () => {
   await complete('rebase');
   await pauseIn('reference-transaction', 'exit 0', notAt(kit.repo, 'prepared')); // and not in a git that writes another ref
   await killDuring(() => kit.client.command('undo_completion', { stageId }));
-  await kit.start('apart');
+  await kit.start();
   await release();
   await until('the undoing', async () => (await stage()).completedAt === null);
   expect((await stage()).worktree?.merges).toEqual([]);
@@ -254,7 +254,7 @@ it.each(['merge', 'squash', 'rebase'] as const)(
     expect(await pathExists(join(repo, '.git', 'index.lock'))).toBe(true);
     await writeFile(join(repo, 'file-020.txt'), 'my own\n');
     await writeFile(join(repo, 'README.md'), '# Mine\n');
-    await kit.start('apart');
+    await kit.start();
     await until('the main checkout', async () => (await status()) === 'M README.md\n?? file-020.txt');
     expect([await head(), await readFile(join(repo, 'file-010.txt'), 'utf8')]).toEqual([previous, 'old\n']);
     expect(await pathExists(join(repo, 'gone.txt'))).toBe(true);
@@ -278,7 +278,7 @@ it('keeps a merge whose undoing was killed with its git halfway, and undoes it a
   await kit.kill();
   await endGit(pid);
   expect(await status()).not.toBe('');
-  await kit.start('apart');
+  await kit.start();
   await until('the main checkout', async () => (await status()) === '');
   expect([await head(), await pathExists(join(repo, 'gone.txt'))]).toEqual([merged, false]);
   await until('the notice', async () => (await notices()).some((text) => text.includes('stays in main')));
@@ -294,7 +294,7 @@ it('finishes a merge before it stops', async () => {
   await release();
   await stopped;
   expect([await head(), await status()]).not.toContain(previous);
-  await kit.start('apart');
+  await kit.start();
   expect(await stage()).toMatchObject({ column: 'done', merged: { previous, commit: await head() } });
   expect(await status()).toBe('');
 });

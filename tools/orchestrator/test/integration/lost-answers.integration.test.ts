@@ -132,13 +132,13 @@ it('still offers Retry and Dismiss after a full restart if the process had died 
   await kit.client.event('decision-updated', (decision) => decision.delivery === 'written');
   await kit.kill();
   await killProcess(claude);
-  await kit.start('apart');
+  await kit.start();
   expect(kit.client.init.data).toMatchObject({
     stages: [{ column: 'needs-you' }],
     unsettled: [{ requestId, lost: { writtenAt: expect.any(String) } }],
   });
   await kit.client.command('dismiss_decision', { stageId, requestId });
   await kit.stop();
-  await kit.start('apart');
+  await kit.start();
   expect(kit.client.init.data.unsettled).toEqual([]);
 });

@@ -94,7 +94,7 @@ it('lists conversations from a terminal, and continues one as a stage through ki
   const said = await readFile(original, 'utf8');
   await git(repo, 'commit', '--quiet', '--all', '--message', 'Later work in the folder');
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
 
   await kit.client.command('send_message', {
     stageId: stage.id,

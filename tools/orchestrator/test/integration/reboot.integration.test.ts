@@ -33,7 +33,7 @@ it('marks a session of an earlier boot as interrupted, and does not touch the pr
   store.prepare('update launches set process = ?').run(JSON.stringify(identity));
   store.close();
 
-  await kit.start('apart');
+  await kit.start();
   expect(kit.client.init.data.stages).toMatchObject([
     { column: 'needs-you', session: { state: 'ended', lastTurn: { outcome: 'interrupted' } } },
   ]);

@@ -46,7 +46,7 @@ it('continues a session whose folder was deleted', async () => {
   const { requestId } = await kit.client.event('approval-requested');
   await kit.kill();
   await rm(join(kit.dataDir, 'sessions'), { recursive: true });
-  await kit.start('apart');
+  await kit.start();
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await untilConfirmed(kit, requestId);
   await kit.client.state(stageId, 'idle');

@@ -40,7 +40,7 @@ it('retries re-attaching to a session, reports it on the board meanwhile, and lo
   await kit.kill();
   await rename(input, `${input}.aside`);
   await mkdir(input); // a folder cannot be opened for writing
-  await kit.start('apart');
+  await kit.start('apart'); // there a reply waits only two seconds for its confirmation
   expect(kit.client.init.data).toMatchObject({
     pending: [{ stageId, requestId }],
     warnings: expect.arrayContaining([expect.stringMatching(/^One session could not be re-attached \(EISDIR/)]),
@@ -64,7 +64,7 @@ it('ingests what happened while no orchestrator ran', async () => {
   await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'And the queue too.' }] }) });
   await kit.kill();
   kit.model.release('go');
-  await kit.start('apart');
+  await kit.start();
   await expect
     .poll(async () => (await kit.client.transcript(stageId)).flatMap((e) => (e.kind === 'text' ? e.text : [])))
     .toEqual(['Meanwhile.', 'And the queue too.']);
@@ -79,7 +79,7 @@ it('shows a session whose process died meanwhile as interrupted, and continues i
   const claude = await livingProcess(kit, stageId);
   await kit.kill();
   await killProcess(claude);
-  await kit.start('apart');
+  await kit.start();
   const [stage] = kit.client.init.data.stages;
   expect(stage).toMatchObject({
     column: 'needs-you',

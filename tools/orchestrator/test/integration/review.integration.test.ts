@@ -157,7 +157,7 @@ it('asks Claude for a review and a text beside the conversation, changes nothing
   const { run } = await client.command('start_side_run', { stageId, kind: 'review' });
   await until('the question', async () => (await findCommandProcesses()).has(run.id));
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
   const { runs } = await kit.client.command('get_side_runs', { stageId });
   expect(runs.find(({ id }) => id === run.id)).toMatchObject({ state: 'interrupted' });
   expect((await findCommandProcesses()).has(run.id)).toBe(false);

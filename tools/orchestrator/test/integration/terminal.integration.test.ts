@@ -46,7 +46,7 @@ it('leaves a conversation to a terminal through a kill, and goes on with what wa
   unanswered.catch(() => undefined);
   await kit.client.event('session-updated', (data) => data.stageId === stageId && data.terminal !== null);
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
   await kit.client.state(stageId, 'ended', { withinMs: 30_000 });
   const left = await kit.client.command('continue_in_terminal', { stageId });
   expect(left.command).toBe(`cd ${path} && claude --resume ${conversationId}`);

@@ -89,7 +89,7 @@ it('runs a set-up again that a kill of Callboard has cut off, and never takes it
     ),
   );
   await kit.kill();
-  await kit.start('apart');
+  await kit.start();
   await kit.client.state(stageId, 'idle');
   expect((await findCommandProcesses()).get(id)).toBeUndefined();
   const [second, first] = await runsOf(kit, stageId);

@@ -49,7 +49,7 @@ export interface Kit {
   readonly env: Record<string, string>;
   readonly config: OrchestratorConfig;
   client: TestClient;
-  /** Starts an orchestrator on the same data; in its own process (`apart`) if the test kills it. */
+  /** Starts an orchestrator on the same data; in its own process (`apart`) if the test kills it, which costs a second of CPU more. */
   start(where?: 'here' | 'apart'): Promise<void>;
   /** Stops the orchestrator as SIGTERM would. */
   stop(): Promise<void>;

@@ -29,12 +29,13 @@ export async function createGitLab(): Promise<GitLab> {
   const lab: GitLab = {
     folder,
     env,
-    git: async (cwd, ...args) => (await runAndRead('git', args, { cwd, env })).trim(),
+    // Never looks whether the repository needs tidying up, for which git starts one more process.
+    git: async (cwd, ...args) =>
+      (await runAndRead('git', ['-c', 'maintenance.auto=false', ...args], { cwd, env })).trim(),
     async commit(cwd, file, content) {
       await writeFile(join(cwd, file), content);
       await lab.git(cwd, 'add', file);
-      // Without looking whether the repository needs tidying up, for which git starts one more process.
-      await lab.git(cwd, '-c', 'maintenance.auto=false', 'commit', '--quiet', '-m', `Write ${file}`);
+      await lab.git(cwd, 'commit', '--quiet', '-m', `Write ${file}`);
     },
     async repository(name) {
       const path = join(folder, name);

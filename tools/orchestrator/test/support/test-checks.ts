@@ -1,9 +1,8 @@
-import { column, type StageId, WorktreeCommand } from '@callboard/contract';
+import { column, WorktreeCommand } from '@callboard/contract';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
 import { type CheckCommands, type Checks, startChecks } from '../../src/features/checks/checks.ts';
-import { createSignal } from '../../src/lib/async.ts';
 import { begun, busyTestSession, read, type TestSession, turnEnded } from './test-session.ts';
 
 type Ended = WorktreeCommand;
@@ -71,7 +70,6 @@ export async function setUpChecks(pipeline: unknown[] = PIPELINE) {
       log,
       commands,
       maxParallel,
-      outboxSignal: createSignal<StageId>(),
       resumeWith: async (_tx, _stageId, row) => resumed.push(row.body.text) > 0,
       untilStored: (work) => store.transact(work),
     });

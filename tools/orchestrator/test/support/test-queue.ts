@@ -1,6 +1,5 @@
 import type { Attachment } from '@callboard/contract';
 import { createMessageQueue, type MessageQueue, type MessageQueueDeps } from '../../src/features/messages/messages.ts';
-import { createSignal } from '../../src/lib/async.ts';
 import type { TestSession } from './test-session.ts';
 
 /** The message queue on a test session's store; only the given parts resume or interrupt anything. */
@@ -8,7 +7,6 @@ export const testQueue = ({ store, platform }: TestSession, deps: Partial<Messag
   createMessageQueue({
     store,
     platform,
-    outboxSignal: createSignal(),
     resumeWith: async () => true,
     requireClaude: async () => undefined,
     withdrawIfGone: async () => undefined,

@@ -4,7 +4,6 @@ import { onTestFinished } from 'vitest';
 import { until } from '../../../../test-support/until.ts';
 import { createSessionExecutor } from '../../src/core/executor/session-executor.ts';
 import { createApprovalService } from '../../src/features/approvals/approvals.ts';
-import { createSignal } from '../../src/lib/async.ts';
 import type { LaunchRecord, SessionRecord } from '../../src/store/records.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { createTestChannel } from './test-channel.ts';
@@ -84,20 +83,18 @@ export async function openTestTurn(given?: TestStore) {
       onMisplaced: nothing,
     };
     const lowPriorityWork = { add: nothing, recordActivity: nothing };
-    const outboxSignal = createSignal<typeof session.stageId>();
     const deps = {
       store,
       platform,
       log: silent,
       lowPriorityWork,
-      outboxSignal,
       snapshotBefore: nothing,
       misplacement: nothing,
     };
     return createSessionExecutor({ launch, process, channel, place }, { ...deps, ...hints, ...others });
   }
 
-  const deps = { store: counting, platform, outboxSignal: createSignal<typeof session.stageId>() };
+  const deps = { store: counting, platform };
   return {
     session,
     print,

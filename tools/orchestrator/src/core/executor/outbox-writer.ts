@@ -4,7 +4,6 @@ import { createBackoff } from '@callboard/runtime/waits';
 import { AppError } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { OutboxRow } from '../../store/records.ts';
-import { isStorageFailure } from '../../store/storage-error.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { Channel } from '../claude/channel.ts';
 import { encodeRow } from '../claude/frames.ts';
@@ -38,8 +37,8 @@ export interface OutboxWriterDeps {
 }
 
 /**
- * Writes the outbox of a launch. `schedule` makes it query the store for rows that it was not handed: at the start, and after a
- * failure. After a failure of the store it does so by itself.
+ * Writes the outbox of a launch. `schedule` makes it query the store for rows that it was not handed: at the start, and once this
+ * machine may write again. After a failure it does so by itself; `schedule` shortens the wait.
  */
 export interface OutboxWriter extends Omit<Reconciler, 'scheduleIn'> {
   /** Takes rows that were just committed. If nothing waits before them, the first line is in the pipe when this returns. */
@@ -74,7 +73,7 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
     if (row.kind === 'control') return writeControl(deps, row, line);
     // A crash can tear a longer line; the mark keeps anyone from writing behind half a line.
     const isLong = Buffer.byteLength(line) > ATOMIC_BYTES;
-    if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later' });
+    if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later', stage: row.stageId });
     await channel.write(line);
     marks.add(row, platform.now().toISOString());
     if (isLong) await marks.store();
@@ -105,9 +104,9 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
       save(waiting);
       const isGone = error instanceof AppError && error.code === 'process_gone';
       state = isGone ? 'stopped' : 'resting';
-      if (isStorageFailure(error)) passes.scheduleIn(backoff.next());
-      if (!isGone) throw error;
-      onGone();
+      if (isGone) return onGone();
+      passes.scheduleIn(backoff.next());
+      throw error;
     }
   }
 
@@ -141,11 +140,12 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
 }
 
 async function writeControl({ store, channel }: OutboxWriterDeps, row: OutboxRow, line: string): Promise<void> {
-  if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
+  if (row.state === 'accepted')
+    await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later', stage: row.stageId });
   return channel.write(line);
 }
 
-/** After failures of the store. Nobody hears of reads that a shared store fails, so nobody else would schedule a retry. */
+/** Nobody else schedules a retry of what failed; a store that works again makes it due at once. */
 const RETRY_BACKOFF = { firstMs: 250, maxMs: 10_000 };
 
 /** Rows that were written and that the store still calls accepted. */
@@ -163,7 +163,8 @@ function createMarks(store: Store, onError: (error: unknown) => void) {
   }
 
   async function storeAll(): Promise<void> {
-    if (unmarked.size > 0) await store.transact(storeIn, { sync: 'later' });
+    const [first] = unmarked.values();
+    if (first !== undefined) await store.transact(storeIn, { sync: 'later', stage: first.row.stageId });
   }
 
   return {

@@ -1,33 +1,181 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveNow, StageId, TextDelta } from '@callboard/contract';
 import { createEmitter } from '@callboard/runtime/emitter';
-import { messageOf } from '@callboard/runtime/errors';
+import { mark } from '@callboard/runtime/marks';
 import { createReconciler, type Reconciler } from '@callboard/runtime/reconciler';
+import { settlesWithin } from '@callboard/runtime/settles-within';
+import { OperationalError, ProtocolError } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { LaunchRecord } from '../../store/records.ts';
-import type { RetryDeps, Store } from '../../store/store.ts';
-import type { AgentEvent, LastingEvent, RecordedHook } from '../agent-event.ts';
+import { type RetryDeps, retryUntilStored, type Store, type Tx } from '../../store/store.ts';
+import type { AgentEvent, Ask, LastingEvent } from '../agent-event.ts';
+import type { Channel } from '../claude/channel.ts';
 import { launchFiles, reclaimSpool } from '../claude/claude-process.ts';
-import type { ReadLine } from '../claude/protocol-peer.ts';
-import { OUTPUT_CUT_OFF } from '../claude/translate.ts';
-import { ContextUsageReply, SessionCostReply } from '../claude/wire.ts';
-import { blockId, NOTHING_USED } from '../session/apply-agent-event.ts';
-import { changeSession } from '../session/change-session.ts';
+import { parseLine } from '../claude/frames.ts';
+import { OUTPUT_CUT_OFF, translate } from '../claude/translate.ts';
+import { applyEvent, blockId } from '../session/apply-agent-event.ts';
+import { changeSession, openChange, saveChange } from '../session/change-session.ts';
+import { refuse } from '../session/incoming-requests.ts';
 import { alarmOf, raiseAlarm } from '../session/requests.ts';
-import type { EventContext } from '../session/session-change.ts';
-import { showHookInputs } from '../session/tool-calls.ts';
+import { addRaw, type EventContext } from '../session/session-change.ts';
 import {
-  asksToWrite,
-  createServerText,
-  ingestLines,
-  inspectFiles,
-  type LastingLine,
-  type ReadServer,
-} from './ingest-output.ts';
+  createHookInputs,
+  createTranscriptCheck,
+  createUsageTracker,
+  type HookInputDeps,
+  type TranscriptCheckDeps,
+  type UsageTrackerDeps,
+} from './follow-ups.ts';
 import { createLiveNow, createLiveText } from './live-now.ts';
 import type { LowPriorityTask, LowPriorityWork } from './low-priority-work.ts';
 import type { OutboxWriter } from './outbox-writer.ts';
-import { createTranscriptCheck, type TranscriptCheckDeps } from './transcript-check.ts';
+
+/** The events of one line of the spool. */
+export interface ReadLine {
+  events: AgentEvent[];
+  /** The offset behind the line. */
+  end: number;
+}
+
+export interface PeerHandlers {
+  /** Called with lines as soon as they are read, in order, before `onLines` has them: what is shown live does not wait. */
+  onRead?(lines: readonly ReadLine[]): void;
+  /**
+   * Handles lines, in order. The next ones are read once this has resolved, so a full disk or a slow store holds the
+   * reader back instead of filling the memory.
+   */
+  onLines(lines: ReadLine[]): Promise<void>;
+}
+
+/** Reads the frames of one process and matches its replies to our requests. Never waits for a person. */
+export interface ProtocolPeer {
+  /**
+   * Resolves with the reply to the control request of that id, whether that was already written or will be.
+   * @throws ProtocolError `refused` with the CLI's words, OperationalError `peer_closed` when the channel ends first,
+   *   the signal's reason when it aborts first
+   */
+  reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** Resolves when the channel has ended and every line was handled; rejects when handling failed. All waiters are rejected before. */
+  readonly closed: Promise<void>;
+}
+
+const gone = () => new OperationalError('peer_closed', 'the process ended before it replied');
+
+export function createProtocolPeer(channel: Channel, { onRead, onLines }: PeerHandlers): ProtocolPeer {
+  const waiting = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
+  let open = true;
+
+  async function* read(): AsyncGenerator<ReadLine[]> {
+    for await (const batch of channel.lines()) {
+      const lines = batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
+      mark('lines parsed');
+      onRead?.(lines);
+      yield lines;
+    }
+  }
+
+  async function readLoop(): Promise<void> {
+    for await (const lines of coalesceBatches(read())) {
+      await onLines(lines);
+      // Only after the commit: a waiter may rely on the reply's effects being stored.
+      for (const { events } of lines) for (const event of events) if (event.type === 'response') settle(event);
+    }
+  }
+
+  function settle({ requestId, ok, response }: Extract<AgentEvent, { type: 'response' }>): void {
+    const waiter = waiting.get(requestId);
+    if (ok) waiter?.resolve(response);
+    else
+      waiter?.reject(
+        new ProtocolError('refused', typeof response.error === 'string' ? response.error : 'no reason given'),
+      );
+  }
+
+  const closed = readLoop().finally(() => {
+    open = false;
+    for (const waiter of waiting.values()) waiter.reject(gone());
+  });
+  closed.catch(() => undefined); // the peer's user awaits it; this covers the time before
+
+  async function reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+    signal.throwIfAborted();
+    if (!open) throw gone();
+    const waiter = Promise.withResolvers<Record<string, unknown>>();
+    const onAbort = () => waiter.reject(signal.reason);
+    waiting.set(requestId, waiter);
+    signal.addEventListener('abort', onAbort);
+    try {
+      return await waiter.promise;
+    } finally {
+      waiting.delete(requestId);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return { reply, closed };
+}
+
+/**
+ * What nobody waits for: the bookkeeping at the beginning of a turn, what Claude does before it asks, what a call returned. Its
+ * text has been shown live.
+ */
+const DEFERRABLE = new Set<AgentEvent['type']>([
+  ...(['message-progress', 'conversation', 'turn-started', 'message-echoed'] as const),
+  ...(['delta', 'preparing', 'block', 'used', 'todos', 'tool-result'] as const),
+]);
+
+/** How long the first of some deferrable lines waits for others. */
+const WINDOW_MS = 50;
+const MAX_LINES = 100;
+
+/** Returns a function that is asked about all lines, in order, and says whether nobody waits for any of these. */
+function createDeferral(): (lines: readonly ReadLine[]) => boolean {
+  let isShown = false; // what is written of the next text has been shown live
+  return (lines) => {
+    let mayWait = true;
+    for (const event of lines.flatMap(({ events }) => events)) {
+      const isText = event.type === 'block' && event.block.kind === 'text';
+      if (!DEFERRABLE.has(event.type) || (isText && !isShown)) mayWait = false;
+      if (isText) isShown = false;
+      else if (event.type === 'delta') isShown = true;
+    }
+    return mayWait;
+  };
+}
+
+/**
+ * Yields each batch as it comes, except batches that may wait: these are joined with the next ones, up to one that somebody
+ * waits for, or yielded after a moment, so that they share one transaction.
+ */
+export async function* coalesceBatches(batches: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
+  const mayWait = createDeferral();
+  let ahead: Promise<IteratorResult<ReadLine[]>> | undefined;
+  try {
+    for (;;) {
+      const { done, value } = await (ahead ?? batches.next());
+      if (done) return;
+      ahead = undefined;
+      let lines = value;
+      let isDue = !mayWait(lines) || lines.every(({ events }) => events.length === 0);
+      const until = performance.now() + WINDOW_MS;
+      while (!isDue && lines.length < MAX_LINES) {
+        ahead = batches.next();
+        if (!(await settlesWithin(ahead, Math.max(0, until - performance.now())))) break;
+        const next = await ahead.catch(() => null);
+        if (next === null || next.done) break; // the next round handles the end or the failure, once these lines are yielded
+        ahead = undefined;
+        lines = [...lines, ...next.value];
+        isDue = !mayWait(next.value);
+      }
+      yield lines;
+    }
+  } finally {
+    // Whoever stops reading in the middle leaves the spool open otherwise. Not awaited: a read that is under way ends only with the channel.
+    batches.return(undefined).catch(() => undefined);
+  }
+}
 
 /** Called for events of a process once they are stored. */
 export interface OutputHints {
@@ -118,9 +266,12 @@ export function createOutputHandler(deps: OutputHandlerDeps) {
   }
 
   return {
-    async onLines(lines: ReadLine[]): Promise<void> {
+    /** Takes lines as soon as they are read. */
+    onRead(lines: readonly ReadLine[]): void {
       activity.take(lines, () => deps.lowPriorityWork.recordActivity(stageId));
       for (const { events } of lines) for (const event of events) passOnLive(event);
+    },
+    async onLines(lines: ReadLine[]): Promise<void> {
       const end = lines.at(-1)?.end ?? storedOffset;
       if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
       const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
@@ -286,153 +437,174 @@ function watchUnknownLines(ask: () => void) {
   };
 }
 
-export interface HookInputDeps {
+/** Returns what an MCP server of a conversation said when its start failed; null if nothing is known. */
+export type ReadServer = (server: { conversationId: string; name: string }) => Promise<string | null>;
+
+/** The words are logged up to a second after the failure; the beginning of the turn waits for them, but not longer. */
+const SERVER_WAIT_MS = 1_500;
+const SERVER_AGAIN_MS = 100;
+
+async function textOf(read: ReadServer, server: Parameters<ReadServer>[0]): Promise<string | null> {
+  for (let waited = 0; waited < SERVER_WAIT_MS; waited += SERVER_AGAIN_MS) {
+    const said = await read(server).catch(() => null);
+    if (said !== null) return said;
+    await sleep(SERVER_AGAIN_MS);
+  }
+  return null;
+}
+
+type Started = Extract<AgentEvent, { type: 'turn-started' }>;
+
+const failedIn = ({ mcpServers = [] }: Started) => mcpServers.filter(({ state }) => state === 'failed');
+
+/** Adds to each turn what servers said themselves that failed at their start. */
+function createServerText(read: ReadServer) {
+  /** Those that were looked up: each beginning of a turn lists all servers. */
+  const known = new Set<string>();
+
+  async function withText(event: Started, conversationId: string): Promise<Started> {
+    const fresh = failedIn(event).filter(({ name }) => !known.has(name));
+    for (const { name } of fresh) known.add(name);
+    const text = fresh.map(async ({ name }) => [name, await textOf(read, { conversationId, name })] as const);
+    const said = (await Promise.all(text)).filter((pair): pair is [string, string] => pair[1] !== null);
+    return { ...event, mcpText: Object.fromEntries(said) };
+  }
+
+  return {
+    /** Whether a turn begins without a server that failed. */
+    isDue: (lines: readonly LastingLine[]): boolean =>
+      lines.some(({ events }) => events.some((event) => event.type === 'turn-started' && failedIn(event).length > 0)),
+    /** Resolves with the lines to store. The event before the beginning of a turn names its conversation. */
+    add: (lines: readonly LastingLine[]): Promise<LastingLine[]> =>
+      Promise.all(
+        lines.map(async (line) => {
+          const conversation = line.events.find((event) => event.type === 'conversation');
+          if (conversation === undefined) return line;
+          const events = line.events.map((event) =>
+            event.type === 'turn-started' ? withText(event, conversation.sessionId) : event,
+          );
+          return { ...line, events: await Promise.all(events) };
+        }),
+      ),
+  };
+}
+
+/** The events of a line of the spool, without those that are only passed on live, and the offset behind it. */
+export interface LastingLine {
+  events: LastingEvent[];
+  end: number;
+}
+
+export interface IngestDeps {
   store: Store;
   log: Logger;
-  stageId: StageId;
-  worktree: string | null;
-  /** Reads which hooks ran for which calls, from Claude Code's own record of a conversation. */
-  readHooks: (conversationId: string) => Promise<readonly RecordedHook[]>;
-  /** Aborts when the executor is detached; the next one goes on. */
+  context: Omit<EventContext, 'tx' | 'change'>;
+  stageId: Parameters<typeof openChange>[1];
   signal: AbortSignal;
+  /** Stores in the same transaction which rows were written to the process since. */
+  markIn: (tx: Tx) => Promise<void>;
 }
 
-/** The record is written a moment after the output, later on a busy machine. After the last try, the transcript says what is not known. */
-const TRIES_MS = [100, 200, 500, 1_000, 3_000, 10_000, 20_000] as const;
-
-/** Says in the transcript which calls hooks have changed, once Claude Code's own record names the calls. */
-function createHookInputs({ store, log, stageId, worktree, readHooks, signal }: HookInputDeps) {
-  async function show(isLast: boolean): Promise<boolean> {
-    const { hookInputs = [] } = (await store.read.sessions.find(stageId)) ?? {};
-    if (hookInputs.length === 0) return true;
-    const conversations = new Set(hookInputs.flatMap(({ conversationId }) => conversationId ?? []));
-    const recorded = (await Promise.all([...conversations].map(readHooks))).flat();
-    let isDone = false;
-    await store.transact((tx) =>
-      changeSession(tx, stageId, async (change) => {
-        isDone = await showHookInputs(tx, change, { recorded, worktree, isLast });
-      }),
-    );
-    return isDone;
+/**
+ * Stores lines together with the spool offset behind them, in one transaction. If the store fails (on a full disk, for
+ * example), retries until it works or the signal aborts; the output stays in the spool meanwhile. A line that cannot be
+ * applied is kept and shown raw, so that an unforeseen line does not stop a session.
+ */
+export async function ingestLines(deps: IngestDeps, lines: readonly LastingLine[]): Promise<void> {
+  try {
+    await retryUntilStored(deps, (tx) => applyLines(tx, deps, lines), { batch: true, stage: deps.stageId });
+  } catch (error) {
+    const [line, ...others] = lines;
+    if (line === undefined || deps.signal.aborted) throw error;
+    if (others.length === 0) return retainUnapplied(deps, line, error);
+    for (const each of lines) await ingestLines(deps, [each]);
   }
+}
 
-  const worker = createReconciler(async () => {
-    for (const [index, delay] of TRIES_MS.entries()) {
-      await sleep(delay, undefined, { signal, ref: false });
-      if (await show(index === TRIES_MS.length - 1)) return;
+async function retainUnapplied(deps: IngestDeps, line: LastingLine, cause: unknown): Promise<void> {
+  const types = line.events.map(({ type }) => type);
+  deps.log.error({ err: cause, types }, 'applying a line failed; keeping it raw');
+  await retryUntilStored(deps, (tx) => storeRaw(tx, deps, line), { sync: 'later', stage: deps.stageId });
+}
+
+async function applyLines(tx: Tx, deps: IngestDeps, lines: readonly LastingLine[]): Promise<void> {
+  const { context, stageId } = deps;
+  await deps.markIn(tx);
+  const events = lines.flatMap((line) => line.events);
+  if (events.length > 0) {
+    const change = await openChange(tx, stageId);
+    for (const event of events) await applyEvent({ ...context, tx, change }, event);
+    await saveChange(tx, change);
+  }
+  await tx.launches.setOffset(context.launchId, lines.at(-1)?.end ?? 0);
+}
+
+async function storeRaw(tx: Tx, deps: IngestDeps, { events, end }: LastingLine): Promise<void> {
+  const { context, stageId } = deps;
+  await deps.markIn(tx);
+  const change = await openChange(tx, stageId);
+  for (const raw of events) {
+    addRaw(change, tx.now, raw);
+    // Nobody will be asked, so the CLI must not wait.
+    if (raw.type === 'asked') {
+      const asked = { requestId: raw.requestId, subtype: raw.ask.toolName, permissionFor: raw.ask.toolName };
+      await refuse({ ...context, tx, change }, asked);
     }
-  }, failed);
-
-  function failed(error: unknown): void {
-    if (!signal.aborted) log.warn({ err: error }, 'showing what hooks changed failed');
   }
-
-  return {
-    /** A hook has changed a call. */
-    changed: worker.schedule,
-    /** The process is gone, and its record complete. */
-    finish: async () => {
-      await show(true).catch(failed);
-    },
-  };
+  await saveChange(tx, change);
+  await tx.launches.setOffset(context.launchId, end);
 }
 
-/** Keeps the usage of a session (context, cost, tokens) current, during a turn and after it. */
-export interface UsageTracker {
-  /** The process did something in a turn: its usage is requested soon, at most every ten seconds. */
-  worked(): void;
-  turnEnded(): void;
-  stop(): void;
-}
+/** How long a request waits at most for the file system, for example for a network drive that does not answer. */
+const WRITTEN_FILES_WAIT_MS = 100;
 
-export interface UsageTrackerDeps {
-  store: Store;
-  log: Logger;
-  stageId: StageId;
-  uptimeMs: () => number;
-  /** Sends a control request to the CLI. */
-  request: (fields: { subtype: string; detail?: string }, signal: AbortSignal) => Promise<Record<string, unknown>>;
-  /** Runs work once the session is quiet. */
-  whenQuiet: (name: string, work: LowPriorityTask) => void;
-  /** The shortest time between two requests in a running turn. */
-  everyMs: number;
-}
+type Asked = LastingLine['events'][number];
+const isWrite = (event: Asked): boolean => event.type === 'asked' && event.ask.toolName === 'Write';
 
-const REPLY_MS = 10_000;
-/** A turn that ends sooner is not interrupted by a request. */
-const WORK_PAUSE_MS = 2_000;
+/** Whether there is a file to look at. */
+const asksToWrite = (lines: readonly LastingLine[]): boolean => lines.some(({ events }) => events.some(isWrite));
 
-export function createUsageTracker({
-  store,
-  log,
-  stageId,
-  uptimeMs,
-  request,
-  whenQuiet,
-  everyMs,
-}: UsageTrackerDeps): UsageTracker {
-  let timer: NodeJS.Timeout | undefined;
-  let checkedAt = Number.NEGATIVE_INFINITY;
-
-  function stop(): void {
-    clearTimeout(timer);
-    timer = undefined;
-  }
-
-  function checkIn(ms: number): void {
-    timer = setTimeout(() => {
-      timer = undefined;
-      checkedAt = uptimeMs();
-      // A missing or unexpected reply changes nothing.
-      inspectTurn().catch((error: unknown) =>
-        log.info({ reason: messageOf(error) }, 'requesting the usage of a session failed'),
+/**
+ * Looks whether the file of each `Write` that is asked for exists, before the request is stored: later nobody could tell what a
+ * person was shown. A request whose file cannot be looked at in time says nothing about it.
+ */
+export async function inspectFiles(lines: readonly LastingLine[], worktree: string | null): Promise<LastingLine[]> {
+  return Promise.all(
+    lines.map(async (line) => {
+      if (!line.events.some(isWrite)) return line;
+      const events = line.events.map(async (event) =>
+        event.type === 'asked' ? { ...event, ask: await withFile(event.ask, worktree) } : event,
       );
-    }, ms).unref();
-  }
+      return { ...line, events: await Promise.all(events) };
+    }),
+  );
+}
 
-  /** The CLI takes a while to count (18 ms, seen), and reads no messages meanwhile. */
-  async function inspectContext(signal?: AbortSignal): Promise<void> {
-    const late = AbortSignal.timeout(REPLY_MS);
-    const limit = signal === undefined ? late : AbortSignal.any([signal, late]);
-    const { response } = ContextUsageReply.parse(
-      await request({ subtype: 'get_context_usage', detail: 'summary' }, limit),
-    );
-    const { totalTokens: usedTokens, maxTokens, percentage } = response;
-    await store.transact(
-      (tx) =>
-        changeSession(tx, stageId, (change) => {
-          change.record = { ...change.record, contextUsage: { usedTokens, maxTokens, percentage } };
-        }),
-      { sync: 'later' },
-    );
-  }
+async function withFile(ask: Ask, worktree: string | null): Promise<Ask> {
+  const { file_path: path } = ask.input;
+  if (ask.toolName !== 'Write' || typeof path !== 'string' || path === '') return ask;
+  if (!isAbsolute(path) && worktree === null) return ask;
+  const fileExists = await inTime(isThere(resolve(worktree ?? '/', path)));
+  return fileExists === null ? ask : { ...ask, fileExists };
+}
 
-  /** `get_session_cost` counts locally; `get_usage` may ask the API for rate limits, so it is not asked in a turn. */
-  async function inspectTurn(): Promise<void> {
-    const reply = await request({ subtype: 'get_session_cost' }, AbortSignal.timeout(REPLY_MS));
-    const counted = SessionCostReply.safeParse(reply).data?.response.text;
-    await store.transact(
-      (tx) =>
-        changeSession(tx, stageId, (change) => {
-          const { turnRunning, costCounted, costUsd, turnUsage } = change.record;
-          if (!turnRunning) return; // the turn has ended meanwhile and reported its usage
-          const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
-          const tokens = turnUsage?.tokens ?? NOTHING_USED.tokens;
-          change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens } };
-        }),
-      { sync: 'later' },
-    );
-    await inspectContext();
+/** Null if that is unknown: a folder on the way may not be read. */
+async function isThere(path: string): Promise<boolean | null> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    return code === 'ENOENT' ? false : null;
   }
+}
 
-  return {
-    worked() {
-      if (timer === undefined) checkIn(Math.max(WORK_PAUSE_MS, checkedAt + everyMs - uptimeMs()));
-    },
-    turnEnded() {
-      stop();
-      whenQuiet('context', inspectContext);
-    },
-    stop,
-  };
+async function inTime<T>(work: Promise<T>): Promise<T | null> {
+  const { promise, resolve: give } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => give(null), WRITTEN_FILES_WAIT_MS);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

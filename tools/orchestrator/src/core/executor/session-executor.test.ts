@@ -4,7 +4,6 @@ import { setClocks } from '../../../test/support/set-clocks.ts';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
-import { createSignal } from '../../lib/async.ts';
 import { createSessionExecutor } from './session-executor.ts';
 
 it('counts unasked output as a sign of life, not replies; only work begins a turn', async () => {
@@ -38,7 +37,6 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
       store,
       platform,
       log: silent,
-      outboxSignal: createSignal(),
       lowPriorityWork,
       snapshotBefore: () => undefined,
       misplacement: () => undefined,

@@ -1,29 +1,30 @@
 import type { StageId, TextDelta } from '@callboard/contract';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import type { Signal } from '../../lib/async.ts';
 import { AppError, OperationalError } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { LaunchRecord, OutboxRow } from '../../store/records.ts';
 import { type CommitOptions, retryUntilStored, type Store } from '../../store/store.ts';
 import type { Channel } from '../claude/channel.ts';
 import { type AgentProcess, launchFiles } from '../claude/claude-process.ts';
-import { createProtocolPeer, type ProtocolPeer } from '../claude/protocol-peer.ts';
 import { changeSession } from '../session/change-session.ts';
 import { takeBackUnwritten } from '../session/end-launch.ts';
 import { addNotice } from '../session/session-change.ts';
-import type { ReadServer } from './ingest-output.ts';
+import type { HookInputDeps, TranscriptCheckDeps } from './follow-ups.ts';
 import type { LowPriorityWork } from './low-priority-work.ts';
 import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
-import { createOutputHandler, type HookInputDeps, type OutputHints } from './output-handler.ts';
-import type { TranscriptCheckDeps } from './transcript-check.ts';
+import {
+  createOutputHandler,
+  createProtocolPeer,
+  type OutputHints,
+  type ProtocolPeer,
+  type ReadServer,
+} from './output-handler.ts';
 
 export interface ExecutorDeps extends OutputHints {
   store: Store;
   platform: Platform;
   log: Logger;
-  /** Rung with a stage's id when its launch has something to write. */
-  outboxSignal: Signal<StageId>;
   lowPriorityWork: Pick<LowPriorityWork, 'add' | 'recordActivity'>;
   /** As `OutboxWriterDeps.mayWrite`. */
   mayWrite?: (() => boolean) | undefined;
@@ -51,6 +52,8 @@ export interface SessionExecutor {
   request(request: ControlFields, signal: AbortSignal, reason?: string): Promise<Record<string, unknown>>;
   /** Waits for the reply to a control request that is in the outbox already. */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** Writes what could not be written until now: this machine may write again, or the store works again. */
+  checkOutbox(): void;
   /** Returns the text that it is writing, each block from its beginning. */
   liveText(): TextDelta[];
   /** Resolves when everything that was written to it is marked so in the store. @throws OperationalError `storage_failed` */
@@ -140,8 +143,8 @@ export function createSessionExecutor(target: ExecutorTarget, executorDeps: Exec
     lowPriorityWork: deps.lowPriorityWork,
     request: (fields, signal) => send(fields, signal, {}, { sync: 'later' }), // losing a question does no harm
   });
-  const peer = createProtocolPeer(channel, { onLines: output.onLines });
-  const unlisten = [store.onGiven(launchId, writer.take), deps.outboxSignal.listen(stageId, writer.schedule)];
+  const peer = createProtocolPeer(channel, output);
+  const unlisten = store.onGiven(launchId, writer.take);
   const read = peer.closed.catch(reportUnreadable);
   read.catch((error: unknown) => log.error({ err: error }, 'storing that the spool is unreadable failed'));
   writer.schedule();
@@ -164,7 +167,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorDeps: Exec
   }
 
   async function release(): Promise<void> {
-    for (const stop of unlisten) stop();
+    unlisten();
     output.stopAsking();
     detaching.abort();
     // A line that is being written gets this long. If a stopped process does not take it, the line is left out whole or has a mark.
@@ -180,6 +183,7 @@ export function createSessionExecutor(target: ExecutorTarget, executorDeps: Exec
     reply: peer.reply,
     liveText: output.liveText,
     marked: writer.mark,
+    checkOutbox: writer.schedule,
     request: (fields, signal, reason) => send(fields, signal, { reason }),
     lastHeard: output.lastHeard,
     onHeard: output.onHeard,
@@ -237,12 +241,15 @@ async function sendRequest(
   const wireId = platform.newWireId();
   const reply = peer.reply(wireId, signal);
   reply.catch(() => undefined); // awaited below, unless storing the row fails first
-  await store.transact(async (tx) => {
-    const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
-    // Marked before it is written, so that it is never written twice: already here if it is written right after the commit.
-    const state = writer.takesAtOnce() ? 'written' : 'accepted';
-    await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });
-  }, options);
+  await store.transact(
+    async (tx) => {
+      const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+      // Marked before it is written, so that it is never written twice: already here if it is written right after the commit.
+      const state = writer.takesAtOnce() ? 'written' : 'accepted';
+      await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });
+    },
+    { ...options, stage: stageId },
+  );
   return reply;
 }
 

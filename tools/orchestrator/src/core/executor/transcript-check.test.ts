@@ -1,6 +1,6 @@
 import { TranscriptEntry } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { firstForged } from './transcript-check.ts';
+import { firstForged } from './follow-ups.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const entry = (index: number, fields: object) =>

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
 import { silent } from '../../../test/support/test-store.ts';
+import { createUsageTracker } from './follow-ups.ts';
 import type { LowPriorityTask } from './low-priority-work.ts';
-import { createUsageTracker } from './output-handler.ts';
 
 it('requests the context usage after a turn, once the session is quiet, and stores the reply', async () => {
   const { store, platform, stageId, emit, record } = await busyTestSession();

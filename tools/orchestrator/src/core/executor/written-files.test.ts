@@ -4,7 +4,7 @@ import type { ToolInput } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import type { Ask } from '../agent-event.ts';
-import { inspectFiles } from './ingest-output.ts';
+import { inspectFiles } from './output-handler.ts';
 
 const ask = (toolName: string, input: ToolInput): Ask => ({
   toolName,

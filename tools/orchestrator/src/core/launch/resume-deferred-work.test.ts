@@ -2,10 +2,9 @@ import type { StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { beginTestSession, type TestSession } from '../../../test/support/test-session.ts';
 import { silent } from '../../../test/support/test-store.ts';
-import { createSignal } from '../../lib/async.ts';
 import type { MessageRow } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
-import { listDeferred, resumeDeferred, resumeDeferredWork } from './sessions.ts';
+import { listDeferred, resumeDeferred, resumeDeferredWork } from './scheduler.ts';
 
 const STOPPED = { kind: 'stopped', reason: 'Stopped by Ada.' } as const;
 
@@ -15,7 +14,6 @@ async function resumedFor({ store }: TestSession): Promise<string[]> {
   const deps = {
     store,
     log: silent,
-    outboxSignal: createSignal<StageId>(),
     resumeWith: async (_tx: Tx, _stageId: StageId, { body }: MessageRow) => resumed.push(body.text) > 0,
     repeatIn: async () => undefined,
   };

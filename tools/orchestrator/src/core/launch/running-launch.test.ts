@@ -34,6 +34,7 @@ async function launchWith(failures: Error[]) {
     onHeard: () => () => undefined,
     spool: () => ({ path: '/nowhere', readTo: 0 }),
     finish: async () => undefined,
+    checkOutbox: () => undefined,
     marked: async () => undefined,
     detach: async () => undefined,
   };

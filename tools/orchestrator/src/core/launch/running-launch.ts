@@ -1,16 +1,26 @@
 import { readFile, rm } from 'node:fs/promises';
 import type { Effort, LaunchId, PermissionMode, StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { isAlive } from '@callboard/runtime/process-identity';
-import { ProtocolError, Rejection } from '../../lib/errors.ts';
+import { AppError, ProtocolError, Rejection } from '../../lib/errors.ts';
 import { endMarked, isGoneWithin, terminate } from '../../platform/process-table.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-error.ts';
 import { requireStage, retryUntilStored, retryWhileStoreFails, type Store, type Tx } from '../../store/store.ts';
-import { launchFiles, type ProcessExit } from '../claude/claude-process.ts';
-import { refusedMode } from '../claude/launch-options.ts';
-import type { SessionExecutor } from '../executor/session-executor.ts';
+import { type Channel, openSpoolOnly, openStdioChannel } from '../claude/channel.ts';
+import { type AgentProcess, launchFiles, type ProcessExit } from '../claude/claude-process.ts';
+import {
+  conversationBytes,
+  conversationTail,
+  hooksInConversation,
+  mcpText,
+  messagesInConversation,
+} from '../claude/conversation-file.ts';
+import { mayUserHooksAllow, refusedMode } from '../claude/launch-options.ts';
+import type { ExecutorDeps, SessionExecutor } from '../executor/session-executor.ts';
+import { createSessionExecutor } from '../executor/session-executor.ts';
 import { changeSession, rememberRecord } from '../session/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../session/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../session/message-delivery.ts';
@@ -245,6 +255,76 @@ function createLaunchStopper({ executor, store, log, graces }: StopDeps): Launch
       return stopping;
     },
   };
+}
+
+export interface AttachDeps extends ExecutorDeps {
+  /** The user's environment. */
+  env: Record<string, string>;
+  graces: StopGraces;
+  /** As `RunningDeps.onEnded`. */
+  onEnded: (launch: LaunchRecord) => void;
+  onSurvivors?: RunningDeps['onSurvivors'];
+  /** As `RunningDeps.onGone`. */
+  onGone: (launch: LaunchRecord) => Promise<void>;
+}
+
+/** Opens the channel to a launch's process (or only the spool, if the process is gone), and watches it until everything is settled. */
+export async function attachLaunch(
+  deps: AttachDeps,
+  launchId: LaunchId,
+  process: AgentProcess,
+  open: typeof openStdioChannel = openStdioChannel,
+): Promise<RunningLaunch> {
+  const { store, platform, log, env, graces } = deps;
+  const launch = await store.read.launches.find(launchId);
+  if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
+  const stage = await store.read.stages.find(launch.stageId);
+  // A living process is of this boot.
+  const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await platform.bootId());
+  const worktree = stage?.worktree?.path ?? null;
+  const place = {
+    isOfEarlierBoot,
+    worktree,
+    readServer: async (server: { conversationId: string; name: string }) =>
+      worktree === null ? null : mcpText(env, { worktree, ...server }),
+    mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
+    readConversation: (conversationId: string) => conversationTail(env, conversationId),
+    readHooks: (conversationId: string) => hooksInConversation(env, conversationId),
+  };
+  const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, deps);
+  const findMessages = (conversationId: string, messageIds: readonly string[]) =>
+    messagesInConversation(env, conversationId, messageIds);
+  const sizeOfConversation = (conversationId: string) => conversationBytes(env, conversationId);
+  const wasWatched = open === openStdioChannel;
+  const [onEnded, onGone] = [() => deps.onEnded(launch), () => deps.onGone(launch)];
+  return watchLaunch(executor, {
+    store,
+    log,
+    graces,
+    wasWatched,
+    isOfEarlierBoot,
+    findMessages,
+    sizeOfConversation,
+    onEnded,
+    onSurvivors: deps.onSurvivors,
+    onGone,
+  });
+}
+
+const isOfAnotherBoot = ({ bootId }: ProcessIdentity, now: string | null): boolean => now !== null && bootId !== now;
+
+/** If the process ended before its input could be opened, its output is still read and its end settled. */
+function openOrRead(
+  open: typeof openStdioChannel,
+  { folder, spoolOffset }: LaunchRecord,
+  process: AgentProcess,
+): Channel {
+  try {
+    return open(folder, spoolOffset, process.identity.pid);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'process_gone') return openSpoolOnly(folder, spoolOffset);
+    throw error;
+  }
 }
 
 /** A control request to the CLI. */

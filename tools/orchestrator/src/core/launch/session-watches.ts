@@ -17,9 +17,9 @@ import type { LowPriorityWork } from '../executor/low-priority-work.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 import { ruleCovers, type ToolCall } from '../permissions/rule-match.ts';
 import { changeSession } from '../session/change-session.ts';
-import { denialId, nameDenial } from '../session/denials.ts';
 import { updateDecision } from '../session/requests.ts';
 import { addNotice } from '../session/session-change.ts';
+import { denialId, nameDenial } from '../session/tool-calls.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
 export interface BackgroundSyncDeps {
@@ -210,12 +210,18 @@ export function startIdleWatch({ store, platform, log, idleMs, endIdle }: IdleWa
   return { endAllIdle: () => endIdleFor(0), stop: () => void checks.stop() };
 }
 
-/** Returns a function that says in a stage's transcript that placeholders of the sandbox were committed, once for the same files. */
+/**
+ * Returns a function that says in a stage's transcript that placeholders of the sandbox were committed, once for the same files. It
+ * gets the newest commit of the stage's branch, and looks into each commit once.
+ */
 export function createPlaceholderWatch({ store, worktrees }: { store: Store; worktrees: Worktrees }) {
   const reported = new Map<StageId, string>();
-  return async (stageId: StageId): Promise<void> => {
+  const looked = new Map<StageId, string>();
+  return async (stageId: StageId, head: string): Promise<void> => {
     const worktree = (await store.read.stages.find(stageId))?.worktree ?? null;
-    const files = worktree === null ? [] : await worktrees.committedPlaceholders(worktree);
+    if (worktree === null || head === (looked.get(stageId) ?? worktree.base)) return;
+    const files = await worktrees.committedPlaceholders(worktree, head);
+    looked.set(stageId, head);
     const key = files.join('\0');
     if (key === (reported.get(stageId) ?? '')) return;
     reported.set(stageId, key);

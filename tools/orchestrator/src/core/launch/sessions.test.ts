@@ -4,7 +4,6 @@ import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { openTestStore, silent, withFields } from '../../../test/support/test-store.ts';
-import { createSignal } from '../../lib/async.ts';
 import { findMarkedProcesses } from '../../platform/process-table.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createSessions } from './sessions.ts';
@@ -37,7 +36,6 @@ it('ends a spawned process that cannot be attached before it reports that the st
     misplacement: () => undefined,
     dataDir: folder,
     env,
-    outboxSignal: createSignal(),
     claude: known,
     initializeTimeoutMs: 60_000,
     setUp: {

@@ -1,37 +1,37 @@
-import { awaitsTasks, isPaused, type LaunchId, type StageId, type TextDelta } from '@callboard/contract';
+import { awaitsTasks, isChecking, type LaunchId, type StageId, type TextDelta } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
-import type { Logger } from '../../platform/runtime.ts';
-import type { LaunchRecord, MessageRow, SessionRecord } from '../../store/records.ts';
-import { requireStage, type Store, type Tables, type Tx } from '../../store/store.ts';
-import { openSpoolOnly } from '../claude/channel.ts';
+import type { Platform } from '../../platform/runtime.ts';
+import type { LaunchRecord, MessageRow } from '../../store/records.ts';
+import { type RetryDeps, requireStage, retryUntilStored, type Store, type Tx } from '../../store/store.ts';
+import { openSpoolOnly, type openStdioChannel } from '../claude/channel.ts';
 import type { AgentProcess } from '../claude/claude-process.ts';
-import type { SessionExecutor } from '../executor/session-executor.ts';
+import { InitializedState } from '../claude/wire.ts';
+import type { ExecutorDeps, SessionExecutor } from '../executor/session-executor.ts';
+import { applyEvent } from '../session/apply-agent-event.ts';
 import { requireNoAwaitedTasks, wakeUpsToCome } from '../session/background-tasks.ts';
-import { changeSession, continueReleased, openChange, type ResumeIn, saveChange } from '../session/change-session.ts';
-import { acknowledgeDenial } from '../session/denials.ts';
+import { changeSession, noSession, openChange, saveChange } from '../session/change-session.ts';
 import type { LaunchEnd } from '../session/end-launch.ts';
-import { beginPhase, followPipeline, noteCheck } from '../session/pipeline.ts';
+import { beginPhase, noteCheck } from '../session/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../session/requests.ts';
 import { endedForTerminal, requireNotInTerminal } from '../session/rewind-rules.ts';
-import { type SessionChange, setCliGaps } from '../session/session-change.ts';
-import { endWaits, isStagePaused, releaseStage } from '../session/spending-limits.ts';
+import { addEntry, setCliGaps } from '../session/session-change.ts';
+import { releaseStage } from '../session/spending-limits.ts';
+import { acknowledgeDenial } from '../session/tool-calls.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Claims } from './begin-launch.ts';
-import {
-  ALARMED,
-  createLaunchRegistry,
-  createRunningLookup,
-  type LaunchRegistry,
-  type LaunchRegistryDeps,
-  type RunningLookup,
-  recoverLostOutput,
-  reportsIdle,
-  type SharedExecutorDeps,
-} from './launch-registry.ts';
 import { createLauncher, type Launcher, type SpawnDeps, type StartOptions } from './launcher.ts';
-import { createProcessRequests, type ProcessRequests, type RunningLaunch } from './running-launch.ts';
+import { cleanUpSandbox } from './prepare-launch.ts';
+import {
+  attachLaunch,
+  createProcessRequests,
+  type ProcessRequests,
+  type RunningDeps,
+  type RunningLaunch,
+  type StopGraces,
+} from './running-launch.ts';
+import { listDeferred, resumeDeferred, resumeDeferredWork } from './scheduler.ts';
 
 export interface SessionsDeps extends SharedExecutorDeps, Omit<SpawnDeps, 'storing' | 'attach'> {
   /** As `BeginDeps.claims`. */
@@ -114,15 +114,15 @@ export interface Adopted {
 const IDLE_FOR_LONG = 'Ended after a long time without work, to free its memory. A message resumes it.';
 
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, platform, log, outboxSignal } = deps;
+  const { store, platform, log } = deps;
   const stopping = new AbortController();
   const storing = { store, log, signal: stopping.signal };
   const registry = createLaunchRegistry({ ...deps, storing, onVersion: deps.claude.saw, onEnd: deps.onLaunchUpdate });
   const launcher = createLauncher({ ...deps, storing, attach: registry.attach });
   const lookup = createRunningLookup({ store, registry, launcher });
   const requests = createProcessRequests({ ...deps, findRunning: lookup.find, requireRunning: lookup.require });
-  const deferred = { store, log, outboxSignal, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
-  const idleDeps = { store, platform, outboxSignal, launchIn: launcher.launchIn };
+  const deferred = { store, log, resumeWith: launcher.launchIn, repeatIn: launcher.repeatIn };
+  const idleDeps = { store, platform, launchIn: launcher.launchIn };
 
   async function endIdleSession(stageId: StageId, reason: string): Promise<boolean> {
     return endIfIdle(idleDeps, await lookup.require(stageId), reason);
@@ -136,11 +136,14 @@ export function createSessions(deps: SessionsDeps): Sessions {
     resumeWith: launcher.launchIn,
     repeatIn: launcher.repeatIn,
     beginAgain: launcher.beginAgain,
-    resumeDeferredWork: () => resumeDeferredWork(deferred),
+    resumeDeferredWork() {
+      for (const { executor } of registry.all()) executor.checkOutbox();
+      return resumeDeferredWork(deferred);
+    },
     listDeferred: () => listDeferred(store.read),
     resumeDeferred: (stageId) => resumeDeferred(deferred, stageId),
     resumeReleased: (stageIds) => resumeDeferredWork(deferred, ({ stageId }) => stageIds.has(stageId)),
-    advance: (stageId, actor) => store.transact((tx) => advance(tx, deps, launcher, { stageId, actor })),
+    advance: (stageId, actor) => store.transact((tx) => advance(tx, launcher, { stageId, actor })),
     async stop(stageId, reason) {
       if (await deps.setUp.stop(stageId, reason)) return launcher.attached(stageId);
       await (await lookup.require(stageId)).stop(reason);
@@ -240,7 +243,6 @@ function createRecovery(
 
 async function advance(
   tx: Tx,
-  { outboxSignal }: SessionsDeps,
   { launchIn }: Launcher,
   { stageId, actor }: { stageId: StageId; actor: string },
 ): Promise<void> {
@@ -262,21 +264,15 @@ async function advance(
   if (next !== undefined) await beginPhase(tx, change, { stage, phase: next });
   await saveChange(tx, change);
   const [row] = change.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
-  if (row === undefined) tx.afterCommit(() => outboxSignal.ring(stageId));
-  else await launchIn(tx, stageId, row);
+  if (row !== undefined) await launchIn(tx, stageId, row);
 }
 
 export interface EndIfIdleDeps extends Pick<Launcher, 'launchIn'> {
   store: Store;
-  outboxSignal: Signal<StageId>;
 }
 
 /** As `Sessions.endIfIdle`, for its running launch. */
-async function endIfIdle(
-  { store, outboxSignal, launchIn }: EndIfIdleDeps,
-  launch: RunningLaunch,
-  reason: string,
-): Promise<boolean> {
+async function endIfIdle({ store, launchIn }: EndIfIdleDeps, launch: RunningLaunch, reason: string): Promise<boolean> {
   const { stageId, id: launchId } = launch.executor.launch;
   /** The queue before the stop; null if the session is not idle. */
   const queued = await store.transact(async (tx) => {
@@ -286,10 +282,8 @@ async function endIfIdle(
     // after this row, and return to the queue when the process ends.
     const row = { id: tx.newId(), stageId, launchId, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
-    tx.afterCommit(() => {
-      launch.stop(reason, true).catch(() => undefined); // the caller, who waits for it below, gets the error
-      outboxSignal.ring(stageId);
-    });
+    // The caller, who waits for it below, gets the error.
+    tx.afterCommit(() => void launch.stop(reason, true).catch(() => undefined));
     return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));
   });
   if (queued === null) return false;
@@ -339,87 +333,224 @@ export const createEndIfReplaced =
     }
   };
 
-export interface DeferredWorkDeps extends ResumeIn {
-  store: Store;
-  log: Logger;
-  outboxSignal: Signal<StageId>;
+/** The dependencies that all executors of launches share; the registry handles the rest of their callbacks. */
+export type SharedExecutorDeps = Omit<
+  ExecutorDeps,
+  'onAlarm' | 'onCutOff' | 'onMisplaced' | 'onUnreadable' | 'onVersion'
+>;
+
+export interface LaunchRegistryDeps extends SharedExecutorDeps {
+  /** Its signal aborts when Callboard stops. */
+  storing: RetryDeps;
+  worktrees: Pick<Worktrees, 'clearSandbox'>;
+  dataDir: string;
+  /** The user's environment. */
+  env: Record<string, string>;
+  graces: StopGraces;
+  /** As `Survivors.add`. */
+  onSurvivors?: RunningDeps['onSurvivors'];
+  /** As `ExecutorDeps.onVersion`. */
+  onVersion: (version: string) => void;
+  /** Called when the end of a launch is stored and settled. */
+  onEnd: (how: LaunchEnd['kind']) => void;
 }
+
+/** All launches with an attached process, by stage. */
+export interface LaunchRegistry {
+  /** As `attachLaunch`; the launch stays in the registry until it has ended. */
+  attach(launchId: LaunchId, process: AgentProcess, open?: typeof openStdioChannel): Promise<RunningLaunch>;
+  find(stageId: StageId): RunningLaunch | undefined;
+  all(): RunningLaunch[];
+  /** Begins to stop the process of a session, if it has one. Never throws. */
+  stop(stageId: StageId, reason: string): void;
+  /** As `stop`, for a session under alarm. */
+  stopAlarmed(stageId: StageId): void;
+  /** As `Sessions.resync`. */
+  resync(stageId: StageId): void;
+}
+
+/** Why a session under alarm is stopped. */
+const ALARMED = 'Stopped by Callboard: the session has an open security alarm.';
+const UNREADABLE =
+  'Ended by Callboard because the output of Claude Code can no longer be read. A message resumes the session.';
+
+function createLaunchRegistry(deps: LaunchRegistryDeps): LaunchRegistry {
+  const { platform, log, storing } = deps;
+  const running = new Map<StageId, RunningLaunch>();
+
+  function forget({ id, stageId }: LaunchRecord): void {
+    if (running.get(stageId)?.executor.launch.id === id) running.delete(stageId);
+  }
+
+  function stop(stageId: StageId, reason: string): void {
+    running
+      .get(stageId)
+      ?.stop(reason)
+      .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
+  }
+
+  function refuse(stageId: StageId, text: string): void {
+    running
+      .get(stageId)
+      ?.refuse(text, 'worktree-replaced')
+      .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
+  }
+
+  const stopAlarmed = (stageId: StageId): void => stop(stageId, ALARMED);
+
+  function resync(stageId: StageId): void {
+    const launch = running.get(stageId);
+    if (launch !== undefined) void recoverLostOutput(launch.executor, { ...storing, platform }, null);
+  }
+
+  async function attach(
+    launchId: LaunchId,
+    process: AgentProcess,
+    open?: typeof openStdioChannel,
+  ): Promise<RunningLaunch> {
+    const callbacks = {
+      onVersion: deps.onVersion,
+      onAlarm: stopAlarmed,
+      onCutOff: resync,
+      onMisplaced: refuse,
+      onUnreadable: (stageId: StageId) => stop(stageId, UNREADABLE),
+      // Whoever sees the end may act on it at once, while processes that the launch left behind are still being ended.
+      onEnded: forget,
+      onGone: (launch: LaunchRecord) => cleanUpSandbox(deps, launch),
+    };
+    const attached = await attachLaunch({ ...deps, ...callbacks }, launchId, process, open);
+    const { launch } = attached.executor;
+    running.set(launch.stageId, attached);
+    attached.ended.then(
+      (end) => end !== null && deps.onEnd(end.kind),
+      () => forget(launch),
+    );
+    return attached;
+  }
+
+  return {
+    attach,
+    find: (stageId) => running.get(stageId),
+    all: () => [...running.values()],
+    stop,
+    stopAlarmed,
+    resync,
+  };
+}
+
+/** Finds the running launch of a session. */
+export interface RunningLookup {
+  /**
+   * Returns the running launch of a stage, after waiting for one that is being spawned; undefined if there is none.
+   * @throws Rejection `not_running` for a process that is alive and could not be re-attached yet
+   */
+  find(stageId: StageId): Promise<RunningLaunch | undefined>;
+  /** @throws Rejection `no_session`, `unknown_stage`, `in_terminal`, `not_running` */
+  require(stageId: StageId): Promise<RunningLaunch>;
+}
+
+export interface RunningLookupDeps {
+  store: Pick<Store, 'read'>;
+  registry: Pick<LaunchRegistry, 'find'>;
+  launcher: Pick<Launcher, 'attached'>;
+}
+
+function createRunningLookup({ store, registry, launcher }: RunningLookupDeps): RunningLookup {
+  async function find(stageId: StageId): Promise<RunningLaunch | undefined> {
+    await launcher.attached(stageId);
+    const launch = registry.find(stageId);
+    if (launch !== undefined || (await store.read.sessions.find(stageId))?.launchId == null) return launch;
+    await launcher.attached(stageId); // a launch may have begun meanwhile
+    const late = registry.find(stageId);
+    if (late !== undefined) return late;
+    const message = `Callboard could not re-attach to the process of ${stageId} yet; the process goes on, and the board says why. Retrying. Try again in a moment.`;
+    throw new Rejection('not_running', message);
+  }
+
+  return {
+    find,
+    async require(stageId) {
+      const launch = await find(stageId);
+      if (launch !== undefined) return launch;
+      const session = await store.read.sessions.find(stageId);
+      if (session === null) throw await noSession(store.read, stageId);
+      requireNotInTerminal(session);
+      throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
+    },
+  };
+}
+
+const REPLY_MS = 10_000;
 
 /**
- * Continues after a time in which nothing could be delivered or stored, or the stage was on hold: idle sessions get their next message
- * or phase, and rows that could not be marked are written again. A session that fails does not stop the others. What needs a new process
- * is left to the scheduler (`listDeferred`), so that not all of them are started at once.
- * @param isMeant which sessions; all if left out
+ * The output of a process on a full disk is lost, and the process does not notice (seen with 2.1.330). Shows a gap in the
+ * transcript, and asks the process for its open requests and whether it still works. Never rejects.
+ *
+ * @param since when the disk was first seen full; null if unknown, or if a line was cut off, which is visible anyway
  */
-export async function resumeDeferredWork(
-  deps: DeferredWorkDeps,
-  isMeant: (record: SessionRecord) => boolean = () => true,
+async function recoverLostOutput(
+  executor: SessionExecutor,
+  deps: RetryDeps & { platform: Platform },
+  since: Date | null,
 ): Promise<void> {
-  for (const record of await deps.store.read.sessions.list()) {
-    const { stageId, launchId } = record;
-    if (launchId === null || !isMeant(record)) continue;
-    try {
-      await resumeDeferred(deps, stageId);
-    } catch (error) {
-      deps.log.error({ err: error, stageId }, 'resuming the deferred work of a session failed');
+  const { stageId, id: launchId } = executor.launch;
+  const { store, log } = deps;
+  try {
+    const record = await store.read.sessions.find(stageId);
+    if (record?.launchId !== launchId || record.state === 'idle' || isChecking(record)) return; // it printed nothing
+    if (since !== null) {
+      await retryUntilStored(deps, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
     }
+    await executor.marked();
+    const given = await store.read.outbox.listOf(launchId, ['written']);
+    // Twice: a message that it just read may not have begun its turn at the first answer.
+    if (!(await isIdleNow(executor)) || !(await isIdleNow(executor))) return;
+    const messageIds = given.flatMap(({ kind, id }) => (kind === 'message' ? [id] : []));
+    await retryUntilStored(deps, (tx) => endUnheardTurn(tx, executor, deps.platform, messageIds));
+  } catch (error) {
+    log.warn({ stageId, reason: messageOf(error) }, 'recovering lost output failed');
   }
 }
 
-/** Returns the stages without a process that go on as soon as there is room for one: released, or with a message that had to wait. */
-export async function listDeferred(
-  tables: Pick<Tables, 'sessions' | 'stages' | 'holds' | 'outbox'>,
-): Promise<StageId[]> {
-  const deferred: StageId[] = [];
-  const pauses = await tables.holds.list();
-  for (const record of (await tables.sessions.list()).filter(mayBeDeferred)) {
-    const { stageId, withheld } = record;
-    const stage = await tables.stages.find(stageId);
-    if (stage === null || stage.completedAt !== null || isPaused(stage, pauses)) continue;
-    if (withheld || (await awaitingRoom(tables, stageId)) !== undefined) deferred.push(stageId);
-  }
-  return deferred;
+/** Asks a process for its open requests, and whether it is at rest. */
+async function isIdleNow(executor: SessionExecutor): Promise<boolean> {
+  return reportsIdle(await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS)));
 }
 
-/** One that waits for the reset of a usage limit goes on with that. */
-const mayBeDeferred = ({ launchId, queued, withheld, alarm, terminal, goingBack, limitWait }: SessionRecord): boolean =>
-  launchId === null &&
-  (withheld || queued > 0) &&
-  alarm === null &&
-  terminal === null &&
-  goingBack === null &&
-  limitWait?.goesOnAt == null;
+/** Whether the reply to an `initialize` says that the process has nothing to do. */
+const reportsIdle = (reply: Record<string, unknown>): boolean =>
+  InitializedState.parse(reply).response.session_state === 'idle';
 
-/** Continues one session where it was, once; does nothing if there is nothing to go on with. @throws as `beginLaunch` */
-export const resumeDeferred = (deps: Omit<DeferredWorkDeps, 'log'>, stageId: StageId): Promise<void> =>
-  deps.store.transact((tx) => resumeOne(tx, stageId, deps));
-
-async function resumeOne(tx: Tx, stageId: StageId, deps: Omit<DeferredWorkDeps, 'log'>): Promise<void> {
-  const record: SessionRecord | null = await tx.sessions.find(stageId);
-  if (record === null || record.alarm !== null || record.terminal !== null) return;
-  if (record.launchId !== null) {
-    await changeSession(tx, stageId, () => undefined); // saving delivers the next message
-    tx.afterCommit(() => deps.outboxSignal.ring(stageId));
-    return;
-  }
-  if ((await tx.stages.find(stageId))?.completedAt != null || (await isStagePaused(tx, stageId))) return;
-  if (record.holdInterrupt === 'interrupted' && record.turnMessages.length > 0) {
-    await changeSession(tx, stageId, endWaits);
-    return deps.repeatIn(tx, stageId); // Claude lacks what it was told last
-  }
-  const row = record.withheld ? await releasedWork(tx, stageId) : await awaitingRoom(tx, stageId);
-  if (row !== undefined) await deps.resumeWith(tx, stageId, row);
+function addGap(change: Parameters<typeof addEntry>[0], at: string, since: Date): void {
+  const text =
+    `The disk was full from ${since.toISOString()} on: what Claude Code printed until now may be missing here. ` +
+    'Its work went on; look at the changes in the worktree. Requests that are open were asked for again.';
+  addEntry(change, at, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'output-lost', text });
 }
 
-const awaitingRoom = async (tx: Pick<Tables, 'outbox'>, stageId: StageId): Promise<MessageRow | undefined> =>
-  (await tx.outbox.queueOf(stageId)).find(({ body }) => body.awaitsRoom);
-
-/** Makes due what a session without a process goes on with, and returns the message for its next one. */
-async function releasedWork(tx: Tx, stageId: StageId): Promise<MessageRow | undefined> {
-  const change: SessionChange = await openChange(tx, stageId);
-  if (change.record.holdInterrupt === 'interrupted') await continueReleased(tx, change);
-  else await followPipeline(tx, change); // does nothing while a message is queued
-  const { queueHeld } = await saveChange(tx, change);
-  const waiting = await awaitingRoom(tx, stageId);
-  return waiting ?? (queueHeld ? undefined : (await tx.outbox.queueOf(stageId))[0]);
+/** The process is at rest and the end of its turn was lost: ends the turn as interrupted, so that a person looks. */
+async function endUnheardTurn(
+  tx: Tx,
+  { launch: { stageId, id: launchId } }: SessionExecutor,
+  platform: Platform,
+  messageIds: readonly string[],
+): Promise<void> {
+  await changeSession(tx, stageId, async (change) => {
+    if (change.record.launchId !== launchId) return;
+    change.record = { ...change.record, reports: [] };
+    if (!change.record.turnRunning) return;
+    for (const id of messageIds) await tx.outbox.setConfirmed(id, tx.now);
+    const message = 'The turn is over. How it ended was lost with the output that Claude Code could not write.';
+    const end = { outcome: 'interrupted', message, durationMs: null, costUsd: null, tokens: null } as const;
+    const nothing = {
+      worktree: null,
+      mayHooksAllow: true,
+      sandbox: { isOn: false, autoAllows: false },
+      mayPeersWrite: true,
+      knowsAll: true,
+      onAlarm: () => undefined,
+    }; // not used by this event
+    const context = { tx, change, launchId, platform, ...nothing };
+    await applyEvent(context, { type: 'turn-ended', end });
+  });
 }

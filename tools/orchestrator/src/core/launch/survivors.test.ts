@@ -8,8 +8,7 @@ import { silent } from '../../../test/support/test-store.ts';
 import { endMarked, LAUNCH_MARKER } from '../../platform/process-table.ts';
 import { nodePlatform } from '../../platform/runtime.ts';
 import { changeSession } from '../session/change-session.ts';
-import { createLeftoverProcesses, recountLeftovers } from './leftover-processes.ts';
-import { createSurvivors } from './survivors.ts';
+import { createLeftoverProcesses, createSurvivors, recountLeftovers } from './leftover-processes.ts';
 
 const newLaunchId = () => LaunchId.parse(nodePlatform.newId());
 const PAUSES = { firstMs: 1, maxMs: 4 };

@@ -20,15 +20,6 @@ import {
 import { takeTaskEnd, takeTaskReport, takeTaskStart, takeTasks, takeWakeUpPlan, wokeUp } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import {
-  callDeferred,
-  callDenied,
-  deferredAgain,
-  deniedInTurn,
-  dropDeferred,
-  forgetCall,
-  retainCall,
-} from './denials.ts';
-import {
   acceptUnattributed,
   asked,
   checkCommandOutput,
@@ -58,7 +49,18 @@ import {
 } from './session-change.ts';
 import { recordRuleUse, sandboxResult } from './session-permissions.ts';
 import { costOfTurn, countedTokens, limitWaitAfter, spend, takeLimits, tokensOfTurn } from './spending-limits.ts';
-import { callBegan, callEnded, hookChangedInput } from './tool-calls.ts';
+import {
+  callBegan,
+  callDeferred,
+  callDenied,
+  callEnded,
+  deferredAgain,
+  deniedInTurn,
+  dropDeferred,
+  forgetCall,
+  hookChangedInput,
+  retainCall,
+} from './tool-calls.ts';
 
 /** What is shown of a call that an interrupt ended. The CLI tells Claude that the user refused it, which nobody did. */
 const STOPPED = {

@@ -6,16 +6,14 @@ import {
   type Stage,
   type StageId,
 } from '@callboard/contract';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { type MessageRow, type SessionRecord, summaryOf } from '../../store/records.ts';
 import { type Tables, type Tx, unknownStage } from '../../store/store.ts';
-import { closeDenial } from './denials.ts';
 import { deliver, deliverNext, insertContinue, makeUrgent, queuedMessage } from './message-delivery.ts';
 import { followPipeline, isPhaseDue, stopCheck } from './pipeline.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
 import { budgetBefore, endWaits, isStagePaused, plannedWait, resumesAutomatically } from './spending-limits.ts';
-import { nowOf } from './tool-calls.ts';
+import { closeDenial, nowOf } from './tool-calls.ts';
 
 /** @throws Rejection `no_session` if the stage was never started, `unknown_stage` */
 export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChange> {
@@ -262,7 +260,6 @@ export async function reopenStage(tx: Tx, stage: Stage, actor: string): Promise<
 }
 
 export interface SettleDeps {
-  outboxSignal: Signal<StageId>;
   /** As `Sessions.resumeWith`. */
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
 }
@@ -270,14 +267,20 @@ export interface SettleDeps {
 /** Changes the session of a check or review that has ended, and continues with what is queued then. */
 export async function settlePhase(
   tx: Tx,
-  { outboxSignal, resumeWith }: SettleDeps,
+  { resumeWith }: SettleDeps,
   stageId: StageId,
   work: (change: SessionChange) => Promise<void>,
 ): Promise<void> {
   if ((await tx.sessions.find(stageId)) === null) return;
   const record = await changeSession(tx, stageId, work);
-  if (record.launchId !== null) return tx.afterCommit(() => outboxSignal.ring(stageId));
-  if (record.queueHeld || record.alarm !== null || record.terminal !== null || isChecking(record)) return;
+  if (
+    record.launchId !== null ||
+    record.queueHeld ||
+    record.alarm !== null ||
+    record.terminal !== null ||
+    isChecking(record)
+  )
+    return;
   const [row] = await tx.outbox.queueOf(stageId);
   if (row !== undefined) await resumeWith(tx, stageId, row);
 }

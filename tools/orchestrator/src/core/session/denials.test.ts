@@ -10,7 +10,7 @@ import {
   type TestSession,
 } from '../../../test/support/test-session.ts';
 import { changeSession } from './change-session.ts';
-import { acknowledgeDenial } from './denials.ts';
+import { acknowledgeDenial } from './tool-calls.ts';
 
 const call = (toolUseId: string, command = 'npm run foo'): Reported => ({
   type: 'block',

@@ -7,7 +7,6 @@ import type { Tx } from '../../store/store.ts';
 import { type AgentEvent, withLeaving } from '../agent-event.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { agentsWork } from './change-session.ts';
-import { deferredAgain } from './denials.ts';
 import { alarmOf, closeRequest, openRequest, raiseAlarm, setDelivery } from './requests.ts';
 import {
   addEntry,
@@ -18,7 +17,7 @@ import {
   newestEntries,
   type SessionChange,
 } from './session-change.ts';
-import { changeOfAsked, hookDecided } from './tool-calls.ts';
+import { changeOfAsked, deferredAgain, hookDecided } from './tool-calls.ts';
 
 /** The longest message that is kept in full, in characters: more than one session needs to say to another. */
 const MAX_MESSAGE_LENGTH = 20_000;

@@ -14,10 +14,10 @@ import {
 import { Rejection } from '../../lib/errors.ts';
 import { type MessageRow, type OutboxRow, type SessionRecord, textMessage } from '../../store/records.ts';
 import type { Tables, Tx } from '../../store/store.ts';
-import { closeDenial, dropDeferred } from './denials.ts';
 import { endUndo } from './rewind-rules.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 import { budgetBefore, endWaits, isStagePaused, pauseTurn } from './spending-limits.ts';
+import { closeDenial, dropDeferred } from './tool-calls.ts';
 
 /** Returns a row of the queue as everyone sees it. */
 export const queuedMessage = (row: MessageRow): QueuedMessage => ({

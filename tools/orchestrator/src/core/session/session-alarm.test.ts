@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { echo } from '../../../test/support/test-answers.ts';
 import { testQueue } from '../../../test/support/test-queue.ts';
 import { asked, busyTestSession, type TestSession, turnEnded } from '../../../test/support/test-session.ts';
-import { listDeferred, resumeDeferred } from '../launch/sessions.ts';
+import { listDeferred, resumeDeferred } from '../launch/scheduler.ts';
 import { changeSession } from './change-session.ts';
 import { acknowledgeAlarm, alarmOf, raiseAlarm } from './requests.ts';
 
@@ -80,14 +80,13 @@ describe('a session under alarm', () => {
     await raise(session, 'forged-output');
     const resumed: string[] = [];
     const resumeWith = async () => resumed.push(stageId) > 0;
-    const deps = { store, outboxSignal: { ring: () => undefined } as never };
     const repeatIn = async () => undefined;
     expect(await listDeferred(store.read)).toEqual([]);
-    await resumeDeferred({ ...deps, resumeWith, repeatIn }, stageId);
+    await resumeDeferred({ store, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([]);
     await acknowledge(session);
     expect(await listDeferred(store.read)).toEqual([stageId]);
-    await resumeDeferred({ ...deps, resumeWith, repeatIn }, stageId);
+    await resumeDeferred({ store, resumeWith, repeatIn }, stageId);
     expect(resumed).toEqual([stageId]);
   });
 

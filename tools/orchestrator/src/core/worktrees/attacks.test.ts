@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { countOf } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { variants } from '../../../../../test-support/variants.ts';
+import { ALL, variants } from '../../../../../test-support/variants.ts';
 import { ALL_HOOKS, type GitScene, putHooks, setUpGitScene } from '../../../test/support/git-scene.ts';
 import { stageId } from '../../../test/support/test-store.ts';
 import type { Worktrees } from './worktrees.ts';
@@ -78,7 +78,7 @@ const attributes =
   (text: string): Act =>
   async ({ path }) => {
     await mkdir(join(path, '.git', 'info'), { recursive: true });
-    await writeFile(join(path, '.git', 'info', 'attributes'), text);
+    await appendFile(join(path, '.git', 'info', 'attributes'), text);
   };
 const includedFile: Act = ({ folder, canary }) => writeFile(join(folder, 'more'), `[core]\n\tfsmonitor = ${canary}\n`);
 
@@ -188,13 +188,34 @@ const ATTACKS: Record<string, Attack> = {
 
 const { 'a repository inside of this one': inner, ...OUTER } = ATTACKS;
 
+/** Attacks that do not hide each other; `npm run test:all` tries each one alone, too. */
+const TOGETHER = [
+  [
+    ...['core.fsmonitor', 'hooks in .git/hooks', 'filters for what is read and written', 'a merge driver'],
+    ...['an external diff', 'a program of the clearing up', 'programs for remotes'],
+  ],
+  ['core.hooksPath', 'the process of a filter', 'a diff driver', 'an included file'],
+  [
+    ...['a key with an equals sign in it', 'a file included on a condition', 'a program for signatures'],
+    'a folder elsewhere by core.worktree',
+  ],
+  ['the configuration of a worktree'],
+];
+const ALONE = Object.keys(OUTER).map((name) => [name]);
+
+it('tries every attack together with others', () => {
+  expect(TOGETHER.flat().toSorted()).toEqual(Object.keys(OUTER).toSorted());
+});
+
 describe('our calls of git run nothing of the agent’s and still work, with', () => {
-  it.each(Object.entries(OUTER))('%s', async (_name, { does, told }) => {
+  const all = [...TOGETHER, ...(ALL ? ALONE : [])].map((names) => [names.join(', '), names] as const);
+  it.each(all)('%s', async (_names, names) => {
     const scene = await setUpGitScene();
-    for (const act of does) await act(scene);
+    const attacks = names.flatMap((name) => ATTACKS[name] ?? []);
+    for (const act of attacks.flatMap(({ does }) => does)) await act(scene);
     await scene.forget();
     expect(await liveThrough(scene)).toBe('');
-    expect(scene.told()).toEqual(expect.arrayContaining(told));
+    expect(scene.told()).toEqual(expect.arrayContaining(attacks.flatMap(({ told }) => told)));
   });
 
   it('a nested repository with its own configuration', async () => {

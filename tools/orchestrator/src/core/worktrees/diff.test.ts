@@ -178,13 +178,38 @@ describe('a file is shown', () => {
     expect((await worktrees.diff(project, worktree)).unread).toEqual(['unborn/']);
   });
 
-  it('only with its counts if the change is too long', async () => {
-    const { file, one } = await setUp();
-    await writeFile(file('long.txt'), 'a line\n'.repeat(70_000));
+  it('in parts if its patch is long, with very long lines cut; and by its size if it is large and binary', async () => {
+    const { file, one, project, worktree, worktrees } = await setUp();
+    await writeFile(file('long.txt'), Array.from({ length: 70_000 }, (_, n) => `line ${n}\n`).join(''));
+    await writeFile(file('one-line.json'), `${'é'.repeat(2_500_000)}\nshort\n`);
     await writeFile(file('huge.bin'), '');
     await truncate(file('huge.bin'), 3_000_000);
-    expect(await one('long.txt')).toMatchObject({ additions: 70_000, patch: null });
+    const { base, tree } = await worktrees.diff(project, worktree);
+    const parts: string[] = [];
+    for (let from = 0; from !== -1; ) {
+      const [part] = (await worktrees.diff(project, worktree, { path: 'long.txt', base, tree, from })).files;
+      parts.push(part?.patch ?? '');
+      from = part?.next ?? -1;
+    }
+    expect(parts.length).toBeGreaterThan(2);
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(410_000);
+    const whole = `@@ -0,0 +1,70000 @@\n${Array.from({ length: 70_000 }, (_, n) => `+line ${n}\n`).join('')}`;
+    expect(parts.join('') === whole).toBe(true);
+
+    const line = await one('one-line.json');
+    expect(line).toMatchObject({ additions: 2, next: null, cut: [{ line: 1, bytes: 5_000_001 }] });
+    expect(line?.patch).toMatch(/^@@ -0,0 \+1,2 @@\n\+é{1900,2000}\n\+short\n$/);
     expect(await one('huge.bin')).toMatchObject({ isBinary: true, patch: null });
+  });
+
+  it('page by page, from the same moment', async () => {
+    const { file, project, worktree, worktrees } = await setUp();
+    for (let n = 0; n < 5; n += 1) await writeFile(file(`new-${n}.txt`), 'a\n');
+    const { base, tree, files } = await worktrees.diff(project, worktree);
+    await writeFile(file('new-5.txt'), 'a\n');
+    const page = (from: number) => worktrees.diff(project, worktree, { base, tree, from, limit: 3 });
+    expect(await page(0)).toMatchObject({ files: files.slice(0, 3), total: files.length });
+    expect(await page(3)).toMatchObject({ files: files.slice(3), total: files.length });
   });
 
   it('in a repository with ids of SHA-256', async () => {

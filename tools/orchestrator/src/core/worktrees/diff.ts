@@ -3,7 +3,7 @@ import type { BranchCommit, DiffQuery, FileDiff, Project, StageDiff, StageId, Wo
 import { OperationalError, Rejection } from '../../lib/errors.ts';
 import { pathExists } from '../../platform/files.ts';
 import { type Git, type GuardedGit, withObjectsOnlyGit } from '../../platform/git/git.ts';
-import { filePatch, type GeneratedFiles, type TreeChange, treeChanges, versionOf } from './file-changes.ts';
+import { filePatch, type GeneratedFiles, type TreeChange, type TreeDiffs, versionOf } from './file-changes.ts';
 import { isIn, newestMerge } from './merge-plan.ts';
 import { planRestore, type RestoreOrder, type RestorePlan, restoreFiles } from './restore-files.ts';
 import { describeWorktree, type Snapshot, takeSnapshot, type WorktreeFacts } from './snapshot.ts';
@@ -18,18 +18,19 @@ export interface DiffPosition {
 interface DiffDeps {
   git: Git;
   generated: GeneratedFiles;
+  trees: TreeDiffs;
 }
 
 type Ends = Omit<StageDiff, 'files' | 'commits'>;
 
 /**
  * Returns a worktree's changes: commits, uncommitted changes and new files together, from two trees alone; or those of one
- * commit. With a `path`, returns that file with its patch. Stages nothing.
+ * commit. With a `path`, returns that file with a part of its patch; with a `limit`, so many of the files. Stages nothing.
  * @throws OperationalError `worktree_failed`; Rejection `head_moved` if the requested trees no longer exist
  */
 export async function diffOf(deps: DiffDeps, position: DiffPosition, query: DiffQuery = {}): Promise<StageDiff> {
-  const { git } = deps;
-  const { path, context = 'hunks' } = query;
+  const { git, trees } = deps;
+  const { path } = query;
   const about = await describeWorktree(git, position.worktree);
   const commit = query.range === undefined || query.range === 'turn' ? null : query.range;
   const { base, tree } = commit === null ? query : await endsOfCommit(git, position.worktree, commit);
@@ -37,17 +38,33 @@ export async function diffOf(deps: DiffDeps, position: DiffPosition, query: Diff
     return allChanges(deps, position, about, await takeSnapshot(git, position.worktree.path, about.index));
   const taken =
     tree === undefined ? await takeSnapshot(git, position.worktree.path, about.index) : { tree, unread: [] };
-  const now = await endsOf(git, position, about, taken);
+  const { branch } = position.worktree;
+  // A page asks so for each file that it shows.
+  const isKnown = path !== undefined && base !== undefined;
+  const now = isKnown
+    ? { base, branch, head: about.head, since: null, ...taken }
+    : await endsOf(git, position, about, taken);
   const ends = { ...now, base: base ?? now.base };
   return withObjectsOnlyGit(git, about, async (plain) => {
-    const changes = await treeChanges(plain, ends.base, ends.tree);
+    const changes = await trees.between(plain, ends.base, ends.tree);
     if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
-    if (path === undefined) return { ...ends, commits: [], files: await named(deps, position, now.base, changes) };
+    if (path === undefined) {
+      const { wanted, ...total } = pageOf(changes, query);
+      return { ...ends, ...total, commits: [], files: await named(deps, position, now.base, wanted) };
+    }
     const files: FileDiff[] = [];
     for (const change of changes.filter((one) => one.path === path))
-      files.push({ ...toFile(change), patch: await filePatch(plain, change, context) });
+      files.push({ ...toFile(change), ...(await filePatch(plain, change, query)) });
     return { ...ends, commits: [], files };
   });
+}
+
+/** Returns the files that a query with a `limit` wants, and how many there are; all files without a `limit`. */
+export function pageOf<T>(
+  files: readonly T[],
+  { from = 0, limit }: DiffQuery,
+): { wanted: readonly T[]; total?: number } {
+  return limit === undefined ? { wanted: files } : { wanted: files.slice(from, from + limit), total: files.length };
 }
 
 /** Does what `diffOf` does without a query, with files that were read already. @throws as `diffOf` */
@@ -57,13 +74,13 @@ async function allChanges(
   about: WorktreeFacts,
   taken: Snapshot,
 ): Promise<StageDiff> {
-  const { git } = deps;
+  const { git, trees } = deps;
   const ends = await endsOf(git, position, about, taken);
   const commits = ends.base === about.head ? [] : await branchCommits(git, position.worktree, ends);
   const isUntouched = ends.base === about.at?.commit && ends.tree === about.at.tree;
   const changes = isUntouched
     ? []
-    : await withObjectsOnlyGit(git, about, (plain) => treeChanges(plain, ends.base, ends.tree));
+    : await withObjectsOnlyGit(git, about, (plain) => trees.between(plain, ends.base, ends.tree));
   if (changes === null) throw unknownEnds(ends, false);
   return { ...ends, commits, files: await named(deps, position, ends.base, changes) };
 }
@@ -94,6 +111,7 @@ async function endsOf(
  */
 async function baseOf(git: Git, worktree: Worktree, checkout: string, head: string): Promise<string> {
   const { base } = worktree;
+  if (head === base) return base;
   const merged = await newestMerge(git, checkout, worktree, { into: 'HEAD', head });
   if (merged?.head === head || (await isIn(git, checkout, head, 'HEAD'))) return base;
   const common = await git.try(checkout, ['merge-base', 'HEAD', head]);
@@ -207,7 +225,12 @@ export interface SavedChanges {
 /** How many names of a stage are kept; the store keeps fewer marks. */
 const MAX = 150;
 
-export function turnSnapshots(git: GuardedGit, generated: GeneratedFiles, dataDir: string): TurnSnapshots {
+interface TurnSnapshotsDeps extends Omit<DiffDeps, 'git'> {
+  git: GuardedGit;
+  dataDir: string;
+}
+
+export function turnSnapshots({ git, generated, trees, dataDir }: TurnSnapshotsDeps): TurnSnapshots {
   /** Stages of another Callboard in the same repository may have the same ids. */
   const own = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
   const folderOf = (stageId: StageId) => `refs/callboard/turns/${stageId}`;
@@ -254,7 +277,12 @@ export function turnSnapshots(git: GuardedGit, generated: GeneratedFiles, dataDi
         leftOut.length === large.length
           ? { tree, unread: [] }
           : await takeSnapshot(until, worktree.path, about.index, large);
-      const diff = await allChanges({ git: until, generated }, { worktree, checkout: project.path }, about, files);
+      const diff = await allChanges(
+        { git: until, generated, trees },
+        { worktree, checkout: project.path },
+        about,
+        files,
+      );
       return { commit, diff: { ...diff, files: [...diff.files, ...large.map(unstored)] } };
     },
     pinTurn: async ({ path }, stageId, name, commit) =>

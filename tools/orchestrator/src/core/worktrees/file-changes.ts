@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileContent, FileDiff, Worktree } from '@callboard/contract';
 import { OperationalError } from '../../lib/errors.ts';
 import { type Git, type ObjectsOnlyGit, withObjectsOnlyGit } from '../../platform/git/git.ts';
@@ -12,7 +13,7 @@ const LARGEST_IMAGE = 8 * 1024 * 1024;
 const LARGEST_DRAWING = 1024 * 1024;
 /** The first element of a drawing begins within so many bytes. */
 const DRAWING_HEAD = 64 * 1024;
-/** In a larger file, no lines are looked up. */
+/** In a larger file, no lines are looked up, and git takes it for binary without reading it. */
 const LARGEST_TEXT = 20 * 1024 * 1024;
 
 /** Reads contents of files from the objects of a worktree's repository. */
@@ -33,15 +34,15 @@ export interface Contents {
 
 /** Opens the contents for as long as `use` runs. @throws OperationalError `worktree_failed` */
 export async function withContents<T>(
-  git: Git,
+  { git, trees }: { git: Git; trees: TreeDiffs },
   worktree: Worktree,
   use: (contents: Contents) => Promise<T>,
 ): Promise<T> {
   const about = await describeWorktree(git, worktree);
-  return withObjectsOnlyGit(git, about, (plain) => use(contentsOf(plain)));
+  return withObjectsOnlyGit(git, about, (plain) => use(contentsOf(plain, trees)));
 }
 
-function contentsOf(plain: ObjectsOnlyGit): Contents {
+function contentsOf(plain: ObjectsOnlyGit, trees: TreeDiffs): Contents {
   return {
     async versionIn(treeish, path) {
       const { failed, stdout } = await plain.try(['rev-parse', '--verify', '--quiet', `${treeish}:${path}`]);
@@ -58,7 +59,7 @@ function contentsOf(plain: ObjectsOnlyGit): Contents {
       return failed ? null : lineHunks(stdout);
     },
     async beforeAndAfter(base, tree, path) {
-      const change = (await treeChanges(plain, base, tree))?.find((one) => one.path === path);
+      const change = (await trees.between(plain, base, tree))?.find((one) => one.path === path);
       return {
         before: await describe(plain, change?.oldId ?? null),
         after: await describe(plain, change?.newId ?? null),
@@ -125,36 +126,113 @@ function isDrawing(content: Buffer): boolean {
   }
 }
 
-/** A longer diff of one file is not shown, only its counts. */
-const MAX_PATCH_LENGTH = 400_000;
-/** With the whole file around the changes: a person asked for it. */
-const MAX_WHOLE_LENGTH = 2_000_000;
+/** Content that git takes for binary is shown as text only up to this size. */
+const MAX_BINARY_TEXT = 400_000;
+/** A part of a patch ends with the line that reaches this length, or this number of lines. */
+const PART_BYTES = 400_000;
+const PART_LINES = 25_000;
+/** A longer line of a patch is cut: a browser would be busy with it. */
+const LINE_BYTES = 4_000;
+const BLOCK_BYTES = 64 * 1024;
 
 const DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv'];
 const AROUND = { hunks: '--unified=3', whole: '--unified=1000000' } as const;
 
+/** A part of a file's patch. */
+export type PatchPart = Required<Pick<FileDiff, 'patch' | 'next' | 'cut'>>;
+
+const partOf = (patch: string | null): PatchPart => ({ patch, next: null, cut: [] });
+
 /**
- * Returns the hunks between a file's two contents, from the contents alone. A submodule's content is the line that git writes
- * for it. Null for binary content and for changes that are too long to read.
+ * Returns a part of the hunks between a file's two contents, from the contents alone. A submodule's content is the line that git
+ * writes for it. The patch is null for binary content.
+ * @param from where the part begins, as the part before said; 0 for the first one
  */
 export async function filePatch(
   plain: ObjectsOnlyGit,
   change: TreeChange,
-  context: keyof typeof AROUND = 'hunks',
-): Promise<string | null> {
-  if (change.oldId === change.newId) return '';
-  if (change.isBinary && !(await isSmall(plain, change))) return null;
+  { context = 'hunks', from = 0 }: { context?: keyof typeof AROUND; from?: number } = {},
+): Promise<PatchPart> {
+  if (change.oldId === change.newId) return partOf('');
+  if (change.isBinary && !(await isSmall(plain, change))) return partOf(null);
   const before = await contentId(plain, change.oldMode, change.oldId);
   const after = await contentId(plain, change.newMode, change.newId);
   const file = join(plain.folder, 'patch');
   const asText = change.isBinary ? ['--text'] : [];
   // Into a file: the output would be decoded as UTF-8, and contents may be in any encoding.
   await must(plain, [...DIFF, AROUND[context], ...asText, `--output=${file}`, before, after]);
-  if ((await stat(file)).size > (context === 'whole' ? MAX_WHOLE_LENGTH : MAX_PATCH_LENGTH)) return null;
-  const bytes = await readFile(file);
-  const hunks = bytes.subarray(Math.max(0, bytes.indexOf('\n@@ ') + 1));
-  if (change.isBinary && !isText(hunks)) return null;
-  return bytes.includes('\n@@ ') ? textOf(hunks) : '';
+  const begin = from > 0 ? from : await firstHunk(file);
+  if (begin === null) return partOf('');
+  const { bytes, ...part } = await readPart(file, begin);
+  if (change.isBinary && !isText(bytes)) return partOf(null);
+  return { ...part, patch: textOf(bytes) };
+}
+
+/** Returns where the first hunk of a patch begins; null if it has none. The lines before it are short: they name contents only. */
+async function firstHunk(file: string): Promise<number | null> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BLOCK_BYTES), 0, BLOCK_BYTES, 0);
+    const at = buffer.subarray(0, bytesRead).indexOf('\n@@ ');
+    return at === -1 ? null : at + 1;
+  } finally {
+    await handle.close();
+  }
+}
+
+const NEWLINE = 10;
+
+/** Reads lines until there are enough of them, block by block: a line may be as long as its file. */
+async function readPart(file: string, from: number): Promise<Omit<PatchPart, 'patch'> & { bytes: Buffer }> {
+  const handle = await open(file);
+  try {
+    const saved: Buffer[] = [];
+    const cut: PatchPart['cut'] = [];
+    const block = Buffer.alloc(BLOCK_BYTES);
+    let length = 0;
+    let line = 0;
+    let lineLength = 0;
+    const take = (bytes: Buffer) => {
+      const room = Math.max(0, LINE_BYTES - lineLength);
+      lineLength += bytes.length;
+      const kept = Buffer.from(bytes.subarray(0, bytes.length <= room ? room : wholeCharacters(bytes, room)));
+      saved.push(kept);
+      length += kept.length;
+    };
+    const endLine = () => {
+      if (lineLength > LINE_BYTES) cut.push({ line, bytes: lineLength });
+      line += 1;
+      lineLength = 0;
+    };
+    for (let at = from; ; ) {
+      const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, at);
+      if (bytesRead === 0) {
+        if (lineLength > 0) endLine();
+        return { bytes: Buffer.concat(saved), cut, next: null };
+      }
+      const read = block.subarray(0, bytesRead);
+      for (let start = 0; start < bytesRead; ) {
+        const newline = read.indexOf(NEWLINE, start);
+        take(read.subarray(start, newline === -1 ? bytesRead : newline));
+        start = newline === -1 ? bytesRead : newline + 1;
+        if (newline === -1) continue;
+        endLine();
+        saved.push(Buffer.of(NEWLINE));
+        length += 1;
+        if (length >= PART_BYTES || line >= PART_LINES) return { bytes: Buffer.concat(saved), cut, next: at + start };
+      }
+      at += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The greatest length up to `most` that cuts no character of several bytes. */
+function wholeCharacters(bytes: Buffer, most: number): number {
+  let end = most;
+  while (end > 0 && most - end < 3 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return end;
 }
 
 /** Git treats content with a single NUL as binary, which would hide a program with one. Such text is shown. */
@@ -165,7 +243,7 @@ function isText(bytes: Buffer): boolean {
 
 async function isSmall(plain: ObjectsOnlyGit, { oldId, newId }: TreeChange): Promise<boolean> {
   for (const id of [oldId, newId]) {
-    if (id !== null && Number(await must(plain, ['cat-file', '-s', id])) > MAX_PATCH_LENGTH) return false;
+    if (id !== null && Number(await must(plain, ['cat-file', '-s', id])) > MAX_BINARY_TEXT) return false;
   }
   return true;
 }
@@ -227,6 +305,7 @@ export const versionOf = (id: string | null): string => id?.slice(0, 16) ?? '';
 
 /** Names are quoted, so that every byte arrives; renames are detected by our own rules, and submodules are never ignored. */
 const DIFF_TREE = [
+  ...['-c', `core.bigFileThreshold=${LARGEST_TEXT}`],
   ...['-c', 'core.quotePath=true', 'diff-tree', '-r', '--raw', '--numstat', '--no-abbrev'],
   ...['--find-renames=50%', '-l1000', '--no-ext-diff', '--no-textconv', '--ignore-submodules=none'],
 ];
@@ -236,15 +315,51 @@ const COUNTS = /^(\d+|-)\t(\d+|-)\t/;
 
 const STATUS: Readonly<Record<string, FileDiff['status']>> = { A: 'added', D: 'deleted', R: 'renamed' };
 
+/** So many lines of git are parsed before others get their turn: a change may have tens of thousands of files. */
+const LINES_AT_ONCE = 500;
+
 /** Returns the files that differ between two trees, with line counts; null if git does not know one of the trees. */
 export async function treeChanges(plain: ObjectsOnlyGit, base: string, tree: string): Promise<TreeChange[] | null> {
   const { failed, stdout } = await plain.try([...DIFF_TREE, `${base}^{tree}`, tree]);
   if (failed) return null;
-  const lines = stdout.split('\n').filter((line) => line !== '');
-  const named = lines.filter((line) => line.startsWith(':')).map(parseRaw);
-  const counted = lines.filter((line) => !line.startsWith(':')).map(parseCounts);
+  const named: Omit<TreeChange, keyof typeof NO_COUNTS>[] = [];
+  const counted: (typeof NO_COUNTS)[] = [];
+  for (let at = 0, lines = 0; at < stdout.length; lines += 1) {
+    const end = stdout.indexOf('\n', at);
+    const line = stdout.slice(at, end === -1 ? undefined : end);
+    at = end === -1 ? stdout.length : end + 1;
+    if (line.startsWith(':')) named.push(parseRaw(line));
+    else if (line !== '') counted.push(parseCounts(line));
+    if (lines % LINES_AT_ONCE === LINES_AT_ONCE - 1) await nextTurn();
+  }
   if (named.length !== counted.length) throw new Error('git diff-tree lists and counts different files');
   return named.map((change, index) => ({ ...change, ...(counted[index] ?? NO_COUNTS) }));
+}
+
+/** What differs between two trees, which never changes. */
+export interface TreeDiffs {
+  /** Returns what `treeChanges` does. Git reads every changed file to count its lines, so the newest answers are kept. */
+  between(plain: ObjectsOnlyGit, base: string, tree: string): Promise<readonly TreeChange[] | null>;
+}
+
+/** How many answers are kept: a page asks for each file of the one that it shows. */
+const MAX_TREE_DIFFS = 4;
+
+export function createTreeDiffs(): TreeDiffs {
+  const found = new Map<string, readonly TreeChange[]>();
+  return {
+    async between(plain, base, tree) {
+      const key = `${base} ${tree}`;
+      const before = found.get(key);
+      // Git removes objects that no ref has after some time.
+      const isThere = before && !(await plain.try(['rev-parse', '--quiet', `${base}^{tree}`, `${tree}^{tree}`])).failed;
+      const changes = isThere ? before : await treeChanges(plain, base, tree);
+      found.delete(key);
+      if (changes !== null) found.set(key, changes);
+      for (const oldest of [...found.keys()].slice(0, -MAX_TREE_DIFFS)) found.delete(oldest);
+      return changes;
+    },
+  };
 }
 
 const NO_COUNTS = { additions: 0, deletions: 0, isBinary: false };
@@ -400,8 +515,9 @@ export function createGeneratedFiles(): GeneratedFiles {
 
   return {
     async among(git, checkout, base, changes) {
-      const byName = changes.filter(({ path }) => LOCK_FILES.has(basename(path)) || MADE.test(path));
-      const others = changes.filter((change) => !byName.includes(change)).map(({ path }) => path);
+      const isNamedSo = ({ path }: TreeChange) => LOCK_FILES.has(basename(path)) || MADE.test(path);
+      const byName = changes.filter(isNamedSo);
+      const others = changes.filter((change) => !isNamedSo(change)).map(({ path }) => path);
       const isAsked = others.length > 0 && (await marksAny(git, checkout, base));
       const marked = isAsked ? await markedAsGenerated(git, checkout, base, others) : [];
       return new Set([...byName.map(({ path }) => path), ...marked]);

@@ -87,10 +87,12 @@ export async function withIndexCopy<T>(
     const env = { GIT_INDEX_FILE: index, LC_ALL: 'C' };
     // A copy of the worktree's index tells git which files need not be read again.
     const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
-    await copyIndex(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
-    const entries = await git.must(path, ['ls-files', '-v', '--stage', '-z'], env);
-    await clearSkipMarks(git, path, env, entries.split('\0'));
-    return await use({ env, nested: nestedRepositories(entries) });
+    const version = await copyIndex(own, index).catch(() =>
+      git.must(path, ['read-tree', 'HEAD'], env).then(() => null),
+    );
+    const entries = await entriesIn(git, path, env, { index: own, version });
+    await clearSkipMarks(git, path, env, entries);
+    return await use({ env, nested: entries.nested });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -99,11 +101,51 @@ export async function withIndexCopy<T>(
 /**
  * Copies an index with its time: git reads every file again that was changed in the second in which the index was written, and
  * otherwise takes one of the same size for unchanged.
+ * @returns a text that stands for the content of the index; null if it was written meanwhile
  */
-async function copyIndex(from: string, to: string): Promise<void> {
-  const { atime, mtime } = await stat(from); // first: an index that is written meanwhile is newer
+async function copyIndex(from: string, to: string): Promise<string | null> {
+  const before = await stat(from); // first: an index that is written meanwhile is newer
   await copyFile(from, to);
-  await utimes(to, atime, mtime);
+  await utimes(to, before.atime, before.mtime);
+  const [version, after] = [before, await stat(from)].map(({ ino, size, mtimeMs, ctimeMs }) =>
+    [ino, size, mtimeMs, ctimeMs].join(' '),
+  );
+  return version === after ? (version ?? null) : null;
+}
+
+/** What an index says beside contents. */
+interface IndexEntries {
+  nested: IndexCopy['nested'];
+  /** Files that git leaves out, and files that it takes for unchanged. */
+  skipped: readonly string[];
+  unchanged: readonly string[];
+}
+
+/** By path. An index changes seldom, since Claude seldom stages anything, and asking git costs as much as a snapshot's own steps. */
+const known = new Map<string, { version: string; entries: IndexEntries }>();
+const MAX_KNOWN = 200;
+
+async function entriesIn(
+  git: Git,
+  path: string,
+  env: Record<string, string>,
+  { index, version }: { index: string; version: string | null },
+): Promise<IndexEntries> {
+  const last = known.get(index);
+  if (last !== undefined && last.version === version) return last.entries;
+  const listed = await git.must(path, ['ls-files', '-v', '--stage', '-z'], env);
+  const lines = listed.split('\0');
+  const marked = (isMarked: (letter: string) => boolean) =>
+    lines.filter((line) => isMarked(line.charAt(0))).map((line) => line.slice(line.indexOf('\t') + 1));
+  const entries = {
+    nested: nestedRepositories(listed),
+    skipped: marked((letter) => letter.toUpperCase() === 'S'),
+    unchanged: marked((letter) => letter >= 'a' && letter <= 'z'),
+  };
+  known.delete(index); // to the end
+  if (version !== null) known.set(index, { version, entries });
+  if (known.size > MAX_KNOWN) known.delete(known.keys().next().value ?? '');
+  return entries;
 }
 
 /** Clears the flags that make git skip a file. Missing files of a sparse checkout keep theirs. */
@@ -111,18 +153,11 @@ async function clearSkipMarks(
   git: Git,
   path: string,
   env: Record<string, string>,
-  entries: readonly string[],
+  { skipped, unchanged }: IndexEntries,
 ): Promise<void> {
-  const marked = (isMarked: (letter: string) => boolean) =>
-    entries.filter((line) => isMarked(line.charAt(0))).map((line) => line.slice(line.indexOf('\t') + 1));
-  const skipped: string[] = [];
-  for (const file of marked((letter) => letter.toUpperCase() === 'S'))
-    if (await isEntry(join(path, file))) skipped.push(file);
-  const unchanged = marked((letter) => letter >= 'a' && letter <= 'z');
-  for (const [option, files] of [
-    ['--no-skip-worktree', skipped] as const,
-    ['--no-assume-unchanged', unchanged] as const,
-  ])
+  const found: string[] = [];
+  for (const file of skipped) if (await isEntry(join(path, file))) found.push(file);
+  for (const [option, files] of [['--no-skip-worktree', found] as const, ['--no-assume-unchanged', unchanged] as const])
     for (let at = 0; at < files.length; at += PATHS_PER_CALL)
       await git.must(path, ['update-index', option, '--', ...files.slice(at, at + PATHS_PER_CALL)], env);
 }

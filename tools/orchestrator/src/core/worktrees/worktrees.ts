@@ -38,7 +38,7 @@ import {
   requireStartPoint,
   type StartPoint,
 } from './ensure-worktree.ts';
-import { type Contents, createGeneratedFiles, withContents } from './file-changes.ts';
+import { type Contents, createGeneratedFiles, createTreeDiffs, withContents } from './file-changes.ts';
 import { type AbandonedWorktrees, type Checkouts, checkouts, findAbandonedWorktrees } from './linked-worktrees.ts';
 import {
   type Merged,
@@ -165,7 +165,7 @@ export interface Worktrees
   /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
   planMerge(project: Project, worktree: Worktree, idea: MergeIdea): Promise<MergePlan>;
   /** As the functions of these names. @throws OperationalError `worktree_failed` */
-  committedPlaceholders(worktree: Worktree): Promise<string[]>;
+  committedPlaceholders(worktree: Worktree, head: string): Promise<string[]>;
   /** @throws Rejection `commit_refused`; OperationalError `worktree_failed` */
   takeOutPlaceholders(project: Project, worktree: Worktree): Promise<string[]>;
   /**
@@ -212,6 +212,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const suggestFiles = createFileSuggestions(git);
   const generated = createGeneratedFiles();
+  const trees = createTreeDiffs();
   /** Reading objects runs no program of the repository, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
   const committedFile = createCommittedFiles((repository, args) => runGit(repository, args, objectsOnly));
@@ -228,17 +229,17 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     branches: (project) => branchesOf(git, project),
 
     diff(project, worktree, query, signal) {
-      const deps = { git: signal === undefined ? git : git.until(signal), generated };
+      const deps = { git: signal === undefined ? git : git.until(signal), generated, trees };
       return diffOf(deps, { worktree, checkout: project.path }, query);
     },
-    withContents: (worktree, use) => withContents(git, worktree, use),
+    withContents: (worktree, use) => withContents({ git, trees }, worktree, use),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
     ...finishing(git),
     ...offBranch(git, makings),
     ...inPlace({ git, dataDir, makings }),
     ...publishing(git),
     ...worktreeRemoval(git, makings),
-    ...turnSnapshots(git, generated, dataDir),
+    ...turnSnapshots({ git, generated, trees, dataDir }),
     ...findAbandonedWorktrees({ git, dataDir, makings }),
 
     gitSettings: (project) => git.inspect(project.path),
@@ -327,7 +328,7 @@ function finishing(git: Git): Finishing {
       await requireOnBranch(git, project, worktree);
       return merges(project.path, () => mergeInto(git, project, worktree, order));
     },
-    committedPlaceholders: (worktree) => committedPlaceholders(git, worktree, 'HEAD'),
+    committedPlaceholders: (worktree, head) => committedPlaceholders(git, worktree, head),
     takeOutPlaceholders: (project, worktree) => takeOutPlaceholders(git, project, worktree),
     planMerge: (project, worktree, idea) => planFinish(git, project, worktree, idea),
     settleMerge: (project, planned, since) => merges(project.path, () => settleMerge(git, project, planned, since)),

@@ -4,11 +4,9 @@ import { setClocks } from '../../../test/support/set-clocks.ts';
 import { answerRow, decision } from '../../../test/support/test-answers.ts';
 import { asked, busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent, withFields } from '../../../test/support/test-store.ts';
-import { createSignal } from '../../lib/async.ts';
 import type { GivenAnswer } from '../../store/ports/session-port.ts';
 import type { Store } from '../../store/store.ts';
-import { createApprovalService, type DelayedAnswers } from './approvals.ts';
-import { startDelayedAnswers, startTimeLimits } from './delayed-answers.ts';
+import { createApprovalService, type DelayedAnswers, startDelayedAnswers, startTimeLimits } from './approvals.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -28,18 +26,16 @@ async function setUp() {
   const { stageId } = session;
   let held: DelayedAnswers;
   async function start(store: Store = test.store) {
-    const outboxSignal = createSignal<typeof stageId>();
     held = await startDelayedAnswers({
       store,
       platform: clocks.platform,
       log: silent,
-      outboxSignal,
       delayMs: DELAY_MS,
     });
     onTestFinished(held.stop);
   }
   await start();
-  const approvals = createApprovalService({ store: test.store, outboxSignal: createSignal(), confirmationMs: 0 });
+  const approvals = createApprovalService({ store: test.store, confirmationMs: 0 });
   return {
     ...clocks,
     session,

@@ -3,7 +3,7 @@ import { setClocks } from '../../../test/support/set-clocks.ts';
 import { asked, busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent } from '../../../test/support/test-store.ts';
 import { Rejection } from '../../lib/errors.ts';
-import { startTimeLimits } from './delayed-answers.ts';
+import { startTimeLimits } from './approvals.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());

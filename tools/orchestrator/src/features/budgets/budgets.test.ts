@@ -5,10 +5,8 @@ import { setClocks } from '../../../test/support/set-clocks.ts';
 import { testQueue } from '../../../test/support/test-queue.ts';
 import { asked, busyTestSession, type Reported, read, type TestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, type StoreKind, silent, withFields } from '../../../test/support/test-store.ts';
-import { createBudgetGate } from '../../core/launch/scheduler.ts';
-import { resumeDeferredWork } from '../../core/launch/sessions.ts';
+import { createBudgetGate, resumeDeferredWork } from '../../core/launch/scheduler.ts';
 import { changeSession } from '../../core/session/change-session.ts';
-import { createSignal } from '../../lib/async.ts';
 import type { Store } from '../../store/store.ts';
 import { createBudgets, startBudgetWatch } from './budgets.ts';
 
@@ -178,7 +176,6 @@ it('keeps what is queued until the budget is raised, and then delivers it once',
     resumeDeferredWork({
       store,
       log: silent,
-      outboxSignal: createSignal(),
       repeatIn: async () => {},
       resumeWith: async () => true,
     });

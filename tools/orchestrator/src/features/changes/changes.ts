@@ -14,6 +14,7 @@ import {
 import type { CommandHandlers } from '../../core/commands/command-handler.ts';
 import type { LowPriorityWork } from '../../core/executor/low-priority-work.ts';
 import { changeSession } from '../../core/session/change-session.ts';
+import { pageOf } from '../../core/worktrees/diff.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
@@ -124,9 +125,12 @@ export function createWorktreeFiles({ store, worktrees, onDiff }: WorktreeFilesD
         });
         return { ...diff, since: begun?.at ?? null };
       }
-      const diff = await worktrees.diff(project, worktree, query);
-      if (Object.keys(query).length === 0) await onDiff(stageId, diff);
-      return diff;
+      const { from, limit, ...of } = query;
+      if (Object.keys(of).length > 0) return worktrees.diff(project, worktree, query);
+      const diff = await worktrees.diff(project, worktree);
+      await onDiff(stageId, diff);
+      const { wanted, ...total } = pageOf(diff.files, query);
+      return { ...diff, ...total, files: [...wanted] };
     },
     async content(stageId, { path, base, tree }) {
       const { worktree } = await locationOf(stageId);

@@ -1,11 +1,9 @@
-import type { StageId } from '@callboard/contract';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../../../test-support/until.ts';
 import { commandId, FAILED, settled, setUpChecks } from '../../../test/support/test-checks.ts';
 import { turnEnded } from '../../../test/support/test-session.ts';
 import { changeSession } from '../../core/session/change-session.ts';
-import { createSignal } from '../../lib/async.ts';
 import { startChecks } from './checks.ts';
 
 const STORED = { due: 0, claimed: 1, running: 2, ended: 2, told: 3, passed: 3 } as const;
@@ -21,7 +19,6 @@ it.each(['due', 'claimed', 'running', 'ended', 'told', 'passed'] as const)(
         store,
         log: pino({ level: 'silent' }),
         maxParallel: 2,
-        outboxSignal: createSignal<StageId>(),
         commands,
         resumeWith: async () => true,
         untilStored: (work) => (++writes <= STORED[moment] ? store.transact(work) : new Promise(() => undefined)),
@@ -65,7 +62,6 @@ it('keeps its result if its output cannot be read, and while the store cannot be
     store,
     log: pino({ level: 'silent' }),
     maxParallel: 2,
-    outboxSignal: createSignal<StageId>(),
     commands: { ...commands, tail: () => Promise.reject(new Error('EIO')) },
     resumeWith: async () => true,
     async untilStored(work) {

@@ -30,7 +30,7 @@ import { requireNotInTerminal } from '../../core/session/rewind-rules.ts';
 import type { SessionChange } from '../../core/session/session-change.ts';
 import { releaseStage } from '../../core/session/spending-limits.ts';
 import type { WorktreeCommands } from '../../core/shell/worktree-commands.ts';
-import { createKeyedMutex, type Signal } from '../../lib/async.ts';
+import { createKeyedMutex } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../platform/runtime.ts';
 import { type CheckRecord, type MessageRow, textMessage } from '../../store/records.ts';
@@ -57,7 +57,6 @@ export interface Checks {
 export interface ChecksDeps {
   store: Store;
   log: Logger;
-  outboxSignal: Signal<StageId>;
   commands: CheckCommands;
   /** How many run at once. */
   maxParallel: number;
@@ -173,7 +172,7 @@ async function link(tx: Tx, id: string, commandId: string): Promise<void> {
 /** Changes the session of a check that has ended, and continues with what is queued then. */
 async function settle(
   tx: Tx,
-  deps: Pick<ChecksDeps, 'outboxSignal' | 'resumeWith'>,
+  deps: Pick<ChecksDeps, 'resumeWith'>,
   { stageId, id }: CheckRecord,
   work: (change: SessionChange) => Promise<void>,
 ): Promise<void> {
@@ -184,7 +183,7 @@ async function settle(
 
 /** What people do with checks. */
 function createCheckCommands(deps: ChecksDeps): Pick<Checks, 'list' | 'phases' | 'runAgain' | 'sendAgain' | 'stopOf'> {
-  const { store, outboxSignal, resumeWith } = deps;
+  const { store, resumeWith } = deps;
   return {
     async list(stageId) {
       await requireStage(store.read, stageId);
@@ -204,8 +203,8 @@ function createCheckCommands(deps: ChecksDeps): Pick<Checks, 'list' | 'phases' |
         await releaseStage(tx, stageId);
         const { launchId } = await changeSession(tx, stageId, (change) => sendFailureAgain(tx, change, actor));
         const [row] = launchId === null ? await tx.outbox.queueOf(stageId) : [];
-        if (row === undefined) tx.afterCommit(() => outboxSignal.ring(stageId));
-        else if (!(await resumeWith(tx, stageId, row))) throw new Rejection('disk_low', tx.diskPauseReason() ?? '');
+        if (row !== undefined && !(await resumeWith(tx, stageId, row)))
+          throw new Rejection('disk_low', tx.diskPauseReason() ?? '');
       }),
     async stopOf(stageId, actor) {
       const session = await store.read.sessions.find(stageId);

@@ -5,7 +5,6 @@ import { busyTestSession, type Reported, type TestSession, turnEnded } from '../
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { beginLaunch } from '../../core/launch/begin-launch.ts';
 import { changeSession } from '../../core/session/change-session.ts';
-import { createSignal } from '../../lib/async.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
 import { createLimits } from './limits.ts';
@@ -44,7 +43,6 @@ function limitsOn(store: Store, { platform }: TestSession) {
   const launch = { platform, dataDir: '/data' };
   return createLimits({
     store,
-    outboxSignal: createSignal(),
     async resumeWith(tx, stageId, message) {
       await beginLaunch(tx, launch, { stageId, actor: message.actor, message });
       return true;

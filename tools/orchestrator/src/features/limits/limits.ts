@@ -12,7 +12,6 @@ import {
 import { requireNoAlarm } from '../../core/session/requests.ts';
 import { requireNotInTerminal } from '../../core/session/rewind-rules.ts';
 import { isStagePaused, releaseStage } from '../../core/session/spending-limits.ts';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { SessionRecord } from '../../store/records.ts';
@@ -35,7 +34,6 @@ export interface Limits {
 
 export interface LimitsDeps extends ResumeIn {
   store: Store;
-  outboxSignal: Signal<StageId>;
 }
 
 /** Whether nothing has happened since the plan that keeps the session from going on by itself. */
@@ -45,14 +43,13 @@ async function mayResume(tx: Tx, { stageId, limitWait, alarm, terminal, goingBac
 }
 
 export function createLimits(deps: LimitsDeps): Limits {
-  const { store, outboxSignal } = deps;
+  const { store } = deps;
 
   async function resume(tx: Tx, stageId: StageId, actor: string | null): Promise<void> {
     const change = await openWaiting(tx, stageId);
     if (change === null || (actor === null && !(await mayResume(tx, change.record)))) return;
     if (actor !== null) await releaseStage(tx, stageId);
     await resumeIn(tx, deps, change, actor);
-    tx.afterCommit(() => outboxSignal.ring(stageId));
   }
 
   return {

@@ -28,7 +28,6 @@ import { requireNoAlarm } from '../../core/session/requests.ts';
 import { requireNotInTerminal } from '../../core/session/rewind-rules.ts';
 import type { SessionChange } from '../../core/session/session-change.ts';
 import { budgetBefore, isStagePaused, releaseStage } from '../../core/session/spending-limits.ts';
-import type { Signal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../../store/records.ts';
@@ -128,10 +127,11 @@ export function createMessageQueue(deps: MessageQueueDeps): MessageQueue {
   /** A session with a process can take a message as it is, if its worktree is in its place. */
   async function whenResumable<T>(stageId: StageId, work: (tx: Tx) => Promise<T>): Promise<T> {
     await deps.endIfReplaced(stageId);
-    const done = await store.transact(async (tx) => {
+    const workNow = async (tx: Tx) => {
       const session = await tx.sessions.find(stageId);
       return session?.launchId == null || session.terminal !== null ? null : { value: await work(tx) };
-    });
+    };
+    const done = await store.transact(workNow, { stage: stageId });
     if (done !== null) return done.value;
     await requireResumable(stageId);
     return store.transact(work);
@@ -225,12 +225,7 @@ async function reopen(tx: Tx, stageId: StageId, actor: string): Promise<boolean>
   return true;
 }
 
-async function release(
-  tx: Tx,
-  { resumeWith, outboxSignal }: MessageQueueDeps,
-  stageId: StageId,
-  actor: string,
-): Promise<void> {
+async function release(tx: Tx, { resumeWith }: MessageQueueDeps, stageId: StageId, actor: string): Promise<void> {
   await reopen(tx, stageId, actor);
   const change = await openChange(tx, stageId);
   requireNoAlarm(change.record);
@@ -243,7 +238,6 @@ async function release(
   }
   change.record = { ...change.record, queueHeld: false };
   await saveChange(tx, change);
-  tx.afterCommit(() => outboxSignal.ring(stageId));
 }
 
 async function edit(
@@ -325,7 +319,6 @@ async function removeDraftsOf(tx: Tx, stageId: StageId, messageId: MessageId): P
 export interface SendDeps {
   store: Store;
   platform: Platform;
-  outboxSignal: Signal<StageId>;
   /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full, the stage is on hold or a budget is spent, so the message waits. */
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
   /** Interrupts the running turn, so that the first message in the queue goes next. */
@@ -385,7 +378,6 @@ async function sendRow(
   }
   await dispatch(deps, { tx, change }, row, mode);
   await saveChange(tx, change); // delivers the next row if the session is idle
-  tx.afterCommit(() => deps.outboxSignal.ring(stageId));
   return { status: change.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
 }
 

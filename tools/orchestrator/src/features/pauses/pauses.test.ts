@@ -13,14 +13,15 @@ import { beginLaunch } from '../../core/launch/begin-launch.ts';
 import {
   createPauseGate,
   createStartDelays,
+  listDeferred,
   planStarts,
+  resumeDeferred,
+  resumeDeferredWork,
   type StageGate,
   startScheduler,
 } from '../../core/launch/scheduler.ts';
-import { listDeferred, resumeDeferred, resumeDeferredWork } from '../../core/launch/sessions.ts';
 import { releaseScope, releaseStage } from '../../core/session/spending-limits.ts';
 import { createStages } from '../../core/session/stages.ts';
-import { createSignal } from '../../lib/async.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -60,11 +61,9 @@ function serve(store: Store, { platform }: Pick<TestSession, 'platform'>, machin
       machine.interrupt?.();
     },
     resumeReleased: (stageIds) =>
-      resumeDeferredWork({ store, log: silent, outboxSignal: createSignal(), ...resume }, (one) =>
-        stageIds.has(one.stageId),
-      ),
+      resumeDeferredWork({ store, log: silent, ...resume }, (one) => stageIds.has(one.stageId)),
   });
-  const deps = { store, outboxSignal: createSignal<StageId>(), ...resume };
+  const deps = { store, ...resume };
   const scheduler = startScheduler({
     store,
     log: silent,

@@ -91,7 +91,8 @@ export function askClaude(deps: AskDeps, run: SideRun, steps: AskSteps): AskedCl
     const patches = await patchesOf(diff.files, async (path) => {
       if (isStopped) return null;
       const { files } = await deps.worktrees.diff(place.project, place.worktree, { path, base, tree });
-      return files[0]?.patch ?? null;
+      const { patch = null, next = null, cut = [] } = files[0] ?? {};
+      return next === null && cut.length === 0 ? patch : null; // Claude must not take a part for all of it
     });
     if (isStopped) return null;
     const input = sidePrompt(run.kind, { ...place, ...diff, wish: requestOf(place.stage, run), patches });

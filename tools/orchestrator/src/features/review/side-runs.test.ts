@@ -1,9 +1,8 @@
-import { column, type SideRun, type StageId } from '@callboard/contract';
+import { column, type SideRun } from '@callboard/contract';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../../../../test-support/until.ts';
 import { begun, busyTestSession, read, turnEnded } from '../../../test/support/test-session.ts';
-import { createSignal } from '../../lib/async.ts';
 import type { AskSteps, FoundComment, SideRunEnd } from './ask-claude.ts';
 import { type SideRuns, startSideRuns } from './review.ts';
 
@@ -75,7 +74,6 @@ async function setUp(pipeline: unknown[] = []) {
       now: () => clock.now,
       limitCheckIntervalMs: 5,
       endLeft: async (_, process) => ended.push(process?.pid ?? null) > 0,
-      outboxSignal: createSignal<StageId>(),
       resumeWith: async () => true,
       untilStored: (work) => store.transact(work),
     });

@@ -18,7 +18,6 @@ import { markTask } from '../../core/session/background-tasks.ts';
 import type { BoardViews } from '../../core/session/board-views.ts';
 import { changeSession, noSession } from '../../core/session/change-session.ts';
 import { addNotice } from '../../core/session/session-change.ts';
-import type { Signal } from '../../lib/async.ts';
 import { ProtocolError, Rejection } from '../../lib/errors.ts';
 import type { SessionRecord } from '../../store/records.ts';
 import { requireStage, type Store } from '../../store/store.ts';
@@ -67,7 +66,6 @@ const RECONNECT_MS = 90_000;
 
 interface ControlsDeps {
   store: Store;
-  outboxSignal: Signal<StageId>;
   /** As `mcpText`, in the environment that Claude Code gets. */
   mcpText: (server: { worktree: string; conversationId: string; name: string }) => Promise<string | null>;
   ask: Sessions['ask'];
@@ -81,7 +79,7 @@ export const createSessionControls = (deps: ControlsDeps): SessionControls => ({
 function createTaskControls(
   deps: ControlsDeps,
 ): Pick<SessionControls, 'tasks' | 'stopTask' | 'markTask' | 'taskOutput'> {
-  const { store, outboxSignal } = deps;
+  const { store } = deps;
   async function recordOf(stageId: StageId): Promise<SessionRecord> {
     const record = await store.read.sessions.find(stageId);
     if (record === null) throw await noSession(store.read, stageId);
@@ -115,7 +113,6 @@ function createTaskControls(
           const text = markedText(actor, `the background command "${task?.description ?? taskId}"`, mark);
           addNotice(change, tx.now, { level: 'info', code: 'task-marked', text });
         });
-        tx.afterCommit(() => outboxSignal.ring(stageId)); // what waited for it goes on
         return backgroundTasks;
       }),
     async taskOutput(stageId, taskId) {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent, stageId } from '../../../test/support/test-store.ts';
 import type { LastingEvent } from '../../core/agent-event.ts';
-import { ingestLines } from '../../core/executor/ingest-output.ts';
+import { ingestLines } from '../../core/executor/output-handler.ts';
 import type { Tx } from '../store.ts';
 
 const STAGE = stageId('S1');

@@ -1,4 +1,4 @@
-import { Button, Loader } from '@mantine/core';
+import { Box, Button, Flex, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -160,8 +160,13 @@ function ConnectionBar() {
     <div role="status">
       {text !== null && (
         <div className={css.bar}>
-          {text.says} <span className={css.barWide}>{text.so}</span>
-          <span className={css.barNarrow}>{text.inShort}</span>
+          {text.says}{' '}
+          <Box component="span" visibleFrom="sm">
+            {text.so}
+          </Box>
+          <Box component="span" hiddenFrom="sm">
+            {text.inShort}
+          </Box>
         </div>
       )}
     </div>
@@ -170,7 +175,7 @@ function ConnectionBar() {
 
 function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
   return (
-    <main className={css.alone}>
+    <Flex component="main" h="100dvh">
       <div className={css.center}>
         <BrandMark size={40} />
         <h1>You are not logged in</h1>
@@ -186,7 +191,7 @@ function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
         </p>
         <CopyLine text="npx callboard link" />
       </div>
-    </main>
+    </Flex>
   );
 }
 

@@ -1,5 +1,5 @@
 import { CLAUDE_UNCHECKED, type ClaudeState, NO_LIMITS, needsYouCount, stagesNeedingYou } from '@callboard/contract';
-import { ActionIcon, Menu } from '@mantine/core';
+import { ActionIcon, Button, Flex, Group, Menu, Text } from '@mantine/core';
 import {
   IconBell,
   IconBellRinging,
@@ -56,14 +56,14 @@ export function Header() {
           <span className={css.word}>Decisions</span>
         </PageLink>
       </nav>
-      <div className={css.end}>
+      <Group gap="xs" wrap="nowrap" miw={0}>
         <LimitStatus />
         <Health />
         <SearchButton />
         <Signal />
         <HealthDot />
         <AccountMenu />
-      </div>
+      </Group>
     </header>
   );
 }
@@ -116,17 +116,25 @@ function Signal() {
   });
   const Icon = titles.length === 0 ? IconBell : IconBellRinging;
   return (
-    <button
-      type="button"
-      className={css.bell}
-      data-called={titles.length > 0}
+    <Button
+      variant="subtle"
+      color="gray"
+      visibleFrom="sm"
+      flex="none"
+      mah="100%"
+      px={7}
+      c={titles.length > 0 ? 'var(--needs)' : 'var(--muted)'}
       aria-label={callCount(titles.length)}
       title={callText(titles)}
       onClick={() => void navigate('/inbox')}
     >
       <Icon size={18} stroke={1.75} aria-hidden />
-      {titles.length > 0 && <span className="figures">{titles.length}</span>}
-    </button>
+      {titles.length > 0 && (
+        <Text span inherit ml={4} fw={600} className="figures">
+          {titles.length}
+        </Text>
+      )}
+    </Button>
   );
 }
 
@@ -136,9 +144,21 @@ function LimitStatus() {
   const line = limitLine(limits, new Date(useNow()));
   if (line === null) return null;
   return (
-    <button type="button" className={css.limit} title={line.text} onClick={limitsDialog.open}>
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-md"
+      visibleFrom="sm"
+      flex="none"
+      mah="100%"
+      px="sm"
+      fw={400}
+      c="var(--muted)"
+      title={line.text}
+      onClick={limitsDialog.open}
+    >
       {line.short}
-    </button>
+    </Button>
   );
 }
 
@@ -154,18 +174,18 @@ function useHealth(): { says: string | null; why: string } {
 function Health() {
   const { says, why } = useHealth();
   return (
-    <output className={css.health} title={why}>
+    <Text component="output" className={css.health} size="row" fw={500} px="sm" truncate data-tone="fail" title={why}>
       {says === null ? <span className="visually-hidden">Connected</span> : says}
-    </output>
+    </Text>
   );
 }
 
 function HealthDot() {
   const { says, why } = useHealth();
   return (
-    <span className={css.dotPlace} title={why} aria-hidden>
+    <Flex component="span" flex="none" w={24} align="center" justify="center" title={why} aria-hidden>
       <span className={css.dot} data-well={says === null} />
-    </span>
+    </Flex>
   );
 }
 
@@ -176,7 +196,7 @@ function AccountMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon className={css.account} variant="subtle" color="gray" size={32} aria-label="Account">
+        <ActionIcon className={css.account} variant="subtle" color="gray" size={32} mah="100%" aria-label="Account">
           <IconUserCircle size={20} stroke={1.75} />
         </ActionIcon>
       </Menu.Target>

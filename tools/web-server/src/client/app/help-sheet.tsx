@@ -1,6 +1,7 @@
-import { Switch } from '@mantine/core';
+import { Switch, Text } from '@mantine/core';
 import { helpDialog } from '../data/dialogs.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Tag } from '../ui/primitives.tsx';
 import { useLetterKeys } from '../ui/shortcuts.tsx';
 import css from './help-sheet.module.css';
 import { isMac, KEY_GROUPS, type KeyEntry } from './keys.ts';
@@ -18,8 +19,10 @@ export default function HelpSheet() {
     >
       <div className={css.groups}>
         {KEY_GROUPS.map(({ title, entries }) => (
-          <section key={title} className={css.group}>
-            <h3>{title}</h3>
+          <section key={title}>
+            <Text component="h3" size="xs" fw={500} c="var(--faint)" mb="xs">
+              {title}
+            </Text>
             <dl>
               {entries.map((entry) => (
                 <Row key={entry.does} entry={entry} />
@@ -44,7 +47,9 @@ function Row({ entry: { keys, does } }: { entry: KeyEntry }) {
     <div className={css.row}>
       <dt>
         {keys.map((key) => (
-          <kbd key={key}>{key === 'Ctrl' && isMac ? '⌘' : key}</kbd>
+          <Tag key={key}>
+            <kbd>{key === 'Ctrl' && isMac ? '⌘' : key}</kbd>
+          </Tag>
         ))}
       </dt>
       <dd>{does}</dd>

@@ -1,5 +1,5 @@
 import type { BoardView, SearchKind, SearchResult } from '@callboard/contract';
-import { Modal, Text } from '@mantine/core';
+import { Group, Modal, Text, UnstyledButton } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconChevronRight, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
@@ -87,12 +87,21 @@ function PaletteBody() {
       <div className={css.search}>
         <IconSearch size={18} stroke={1.75} aria-hidden />
         {under !== null && (
-          <button type="button" className={css.under} title="Back (Backspace)" onClick={() => go(null)}>
+          <UnstyledButton
+            className="truncate"
+            maw="50%"
+            p="2px 8px"
+            bdrs="sm"
+            fz="row"
+            c="var(--text)"
+            bg="var(--hover)"
+            title="Back (Backspace)"
+            onClick={() => go(null)}
+          >
             {under.label}
-          </button>
+          </UnstyledButton>
         )}
         <input
-          className={css.input}
           role="combobox"
           aria-label="Search or command"
           aria-expanded
@@ -119,7 +128,7 @@ function PaletteBody() {
         none={texts.none}
       />
       {texts.note !== null && (
-        <Hint className={css.note} size="xs">
+        <Hint size="xs" px="lg" py="sm" style={{ borderTop: '1px solid var(--line)' }}>
           {texts.note}
         </Hint>
       )}
@@ -199,8 +208,16 @@ function Option({ id, entry, isSelected, select, choose }: OptionProps) {
     >
       <span>{entry.icon}</span>
       <span className="truncate">{entry.shown ?? entry.label}</span>
-      {entry.hint !== null && <span className={css.hint}>{entry.hint}</span>}
-      {entry.keys !== null && <kbd className={css.keys}>{entry.keys.join(' ')}</kbd>}
+      {entry.hint !== null && (
+        <Group component="span" flex="none" wrap="nowrap" fz="xs">
+          {entry.hint}
+        </Group>
+      )}
+      {entry.keys !== null && (
+        <Text component="kbd" inherit fz={11} visibleFrom="sm">
+          {entry.keys.join(' ')}
+        </Text>
+      )}
       {entry.act === null && <IconChevronRight size={14} aria-hidden />}
     </div>
   );

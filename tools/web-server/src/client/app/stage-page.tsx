@@ -1,4 +1,5 @@
 import { checkOf, type PendingRequest, StageId, type StageView } from '@callboard/contract';
+import { Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef } from 'react';
@@ -249,5 +250,10 @@ function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean 
   const counted = stage.session?.changes?.files;
   const seen = data?.files.length;
   const files = isViewed ? (seen ?? counted) : (counted ?? seen);
-  return files === undefined || files === 0 ? null : <span className={stageHeadStyles.count}> {files}</span>;
+  return files === undefined || files === 0 ? null : (
+    <Text span inherit fw={400} c="dimmed">
+      {' '}
+      {files}
+    </Text>
+  );
 }

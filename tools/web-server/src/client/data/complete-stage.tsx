@@ -1,10 +1,9 @@
 import { type CommandInput, type MergeMethod, MessageId, type StageView } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client } from '../lib/api-client.ts';
-import { mergedText } from '../lib/completion-text.ts';
-import css from '../ui/finish.module.css';
+import { mergedText } from '../lib/finish-text.ts';
 import { sendMessage, useUndoCompletion } from './stage-commands.ts';
 import { useCommand } from './use-command.tsx';
 
@@ -63,10 +62,10 @@ function FinishedNotice({ stage }: { stage: StageView }) {
   const { text, tone } = mergedText(stage);
   const hide = () => notifications.hide(idOf(stage));
   return (
-    <div className={css.notice}>
-      <span className={css.outcome} data-tone={tone}>
+    <Group justify="space-between" wrap="nowrap">
+      <Text span size="row" data-tone={tone}>
         {text}
-      </span>
+      </Text>
       <Button
         size="compact-sm"
         variant="default"
@@ -75,6 +74,6 @@ function FinishedNotice({ stage }: { stage: StageView }) {
       >
         Undo
       </Button>
-    </div>
+    </Group>
   );
 }

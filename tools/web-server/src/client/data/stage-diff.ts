@@ -1,23 +1,55 @@
-import type { FileDiff, StageDiff, StageId } from '@callboard/contract';
+import type { DiffQuery, FileDiff, StageDiff, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { create } from 'zustand';
 import { client } from '../lib/api-client.ts';
+
+/** So many files of a change are read at once: to parse them all in one task would be felt. */
+const FILES_AT_ONCE = 500;
+
+interface Reading {
+  client: QueryClient;
+  queryKey: readonly unknown[];
+  signal: AbortSignal;
+}
+
+/** Reads the files of a change, page by page. Between the same two moments they are those that were read before. */
+async function readDiff(
+  stageId: StageId,
+  of: DiffQuery,
+  { client: cache, queryKey, signal }: Reading,
+): Promise<StageDiff> {
+  const limit = FILES_AT_ONCE;
+  const { diff } = await client.command('get_diff', { stageId, ...of, limit }, { signal });
+  const { base, tree, files: first, total = first.length } = diff;
+  const before = cache.getQueryData<StageDiff>(queryKey);
+  if (before?.base === base && before.tree === tree && before.files.length === total)
+    return { ...diff, files: before.files };
+  const files = [...first];
+  while (files.length < total) {
+    const next = await client.command('get_diff', { stageId, base, tree, from: files.length, limit }, { signal });
+    if (next.diff.files.length === 0) break;
+    files.push(...next.diff.files);
+  }
+  return { ...diff, files };
+}
 
 /** A stage's changes when they were last loaded: no event reports a change of a file. */
 export const stageDiffQuery = (stageId: StageId) =>
   queryOptions({
     queryKey: ['diff', stageId],
-    queryFn: async ({ signal }) => (await client.command('get_diff', { stageId }, { signal })).diff,
+    queryFn: (reading) => readDiff(stageId, {}, reading),
     staleTime: 0,
+    structuralSharing: false, // comparing thousands of files would be felt
   });
 
 /** A part of a stage's changes: what has changed since the last turn began, or in one commit. */
 export const rangeDiffQuery = (stageId: StageId, range: string) =>
   queryOptions({
     queryKey: ['diff', stageId, range],
-    queryFn: async ({ signal }) => (await client.command('get_diff', { stageId, range }, { signal })).diff,
+    queryFn: (reading) => readDiff(stageId, { range }, reading),
     staleTime: 0,
+    structuralSharing: false,
   });
 
 /** The contents of a binary file before and after. */
@@ -29,14 +61,27 @@ export const contentQuery = (stageId: StageId, { base, tree }: StageDiff, { path
     gcTime: 60_000, // images are large
   });
 
-/** The patch of one file, from the same moment as the list of files; with the whole file around the changes on demand. */
-export const filePatchQuery = (stageId: StageId, { base, tree }: StageDiff, path: string, isWhole = false) =>
+export interface PatchPartOptions {
+  path: string;
+  /** With the whole file around the changes. */
+  isWhole: boolean;
+  /** Where the part begins, as the part before said; 0 for the first one. */
+  from: number;
+}
+
+/** A part of the patch of one file, from the same moment as the list of files. */
+export const patchPartQuery = (
+  stageId: StageId,
+  { base, tree }: Pick<StageDiff, 'base' | 'tree'>,
+  { path, isWhole, from }: PatchPartOptions,
+) =>
   queryOptions({
-    queryKey: ['patch', stageId, base, tree, path, isWhole],
+    queryKey: ['patch', stageId, base, tree, path, isWhole, from],
     queryFn: async ({ signal }) => {
-      const context = isWhole ? { context: 'whole' as const } : {};
-      const { diff } = await client.command('get_diff', { stageId, path, base, tree, ...context }, { signal });
-      return diff.files[0]?.patch ?? null;
+      const part = { ...(isWhole && { context: 'whole' as const }), ...(from > 0 && { from }) };
+      const { diff } = await client.command('get_diff', { stageId, path, base, tree, ...part }, { signal });
+      const { patch = null, next = null, cut = [] } = diff.files[0] ?? {};
+      return { patch, next, cut };
     },
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,

@@ -16,8 +16,8 @@ interface SessionUi {
   /** Where each list was left. A list that is missing here was left at its end. */
   places: Readonly<Record<string, Location>>;
   setOpen(key: string, open: boolean): void;
-  /** Closes these, also those that open by themselves. */
-  fold(keys: readonly string[]): void;
+  /** Opens or closes these, whatever their default state is. */
+  setAllOpen(keys: readonly string[], open: boolean): void;
   /** Remembers a place; null means the end, where every list opens. */
   savePosition(list: string, location: Location | null): void;
 }
@@ -27,8 +27,8 @@ export const useSessionUi = create<SessionUi>((set) => ({
   opened: {},
   places: {},
   setOpen: (key, open) => set(({ opened }) => ({ opened: { ...opened, [key]: open } })),
-  fold: (keys) =>
-    set(({ opened }) => ({ opened: { ...opened, ...Object.fromEntries(keys.map((key) => [key, false])) } })),
+  setAllOpen: (keys, open) =>
+    set(({ opened }) => ({ opened: { ...opened, ...Object.fromEntries(keys.map((key) => [key, open])) } })),
   savePosition: (list, place) =>
     set(({ places: { [list]: _, ...rest } }) => ({ places: place === null ? rest : { ...rest, [list]: place } })),
 }));

@@ -1,5 +1,5 @@
 import type { Attachment, AttachmentInfo } from '@callboard/contract';
-import { ActionIcon, Loader } from '@mantine/core';
+import { ActionIcon, Box, Group, Loader } from '@mantine/core';
 import { IconFileText, IconPaperclip, IconX } from '@tabler/icons-react';
 import { type ReactNode, type SyntheticEvent, useState } from 'react';
 import { formatSize } from '../lib/format.ts';
@@ -21,9 +21,9 @@ export const isImage = ({ mediaType }: AttachmentInfo): boolean => mediaType.sta
 
 /** The files of a message. */
 export const FileList = ({ children }: { children: ReactNode }) => (
-  <ul className={css.files} aria-label="Attached files">
+  <Group component="ul" gap="xs" aria-label="Attached files">
     {children}
-  </ul>
+  </Group>
 );
 
 /** A file with its size: an image as a thumbnail. */
@@ -34,18 +34,18 @@ export function AttachedFile({ file, content, isAdding = false, isRemoving = fal
       {isImage(file) && content !== null ? (
         <img src={`data:${content.mediaType};base64,${content.dataBase64}`} alt="" />
       ) : (
-        <span className={css.icon}>
+        <span>
           <IconFileText size={20} aria-hidden />
         </span>
       )}
-      <span className={css.words}>
+      <Box component="span" display="grid" miw={0} maw={200}>
         <span className="truncate" title={name}>
           {name}
         </span>
         <Hint span size="xs" className="figures">
           {formatSize(size)}
         </Hint>
-      </span>
+      </Box>
       {isAdding && <Loader size={14} color="gray" role="img" aria-label={`Adding ${name}`} />}
       {remove !== undefined && (
         <ActionIcon

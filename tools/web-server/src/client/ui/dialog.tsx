@@ -37,7 +37,7 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
         <DialogHead title={title}>
           <Modal.CloseButton aria-label="Close" />
         </DialogHead>
-        <Modal.Body className={css.body}>{children}</Modal.Body>
+        <Modal.Body p="lg">{children}</Modal.Body>
       </Modal.Content>
     </Modal.Root>
   );

@@ -1,6 +1,5 @@
 import { memo, Suspense } from 'react';
 import { lazyComponent } from './error-boundary.tsx';
-import css from './markdown.module.css';
 
 const load = () => import('./markdown-view.tsx');
 const MarkdownView = lazyComponent(load);
@@ -11,7 +10,7 @@ export const preloadMarkdown = (): void => void load().catch(() => undefined);
 /** A model's text as Markdown; plain until the renderer is loaded. `isLive` says that more text follows. */
 export const Markdown = memo(function Markdown({ text, isLive = false }: { text: string; isLive?: boolean }) {
   return (
-    <Suspense fallback={<div className={css.plain}>{text}</div>}>
+    <Suspense fallback={<div className="pre-wrap">{text}</div>}>
       <MarkdownView text={text} isLive={isLive} />
     </Suspense>
   );

@@ -1,6 +1,7 @@
 import type { ErrorStep, FinishProblem, StageId } from '@callboard/contract';
 import { ActionIcon, Button, CopyButton, Group, Stack, Text, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCopy, IconInfoCircle } from '@tabler/icons-react';
+import clsx from 'clsx';
 import { type ComponentType, createContext, type ReactNode, useContext } from 'react';
 import { failureText } from '../lib/api-client.ts';
 import { describeError } from '../lib/error-steps.ts';
@@ -124,15 +125,7 @@ export const StepButton = ({ loading = false, onClick, children }: StepButtonPro
 
 /** A message whose commands stand out from its words. */
 export const CommandText = ({ text }: { text: string }) =>
-  commandDeps(text).map(({ text: part, isCommand }) =>
-    isCommand ? (
-      <code key={part} className={css.command}>
-        {part}
-      </code>
-    ) : (
-      part
-    ),
-  );
+  commandDeps(text).map(({ text: part, isCommand }) => (isCommand ? <code key={part}>{part}</code> : part));
 
 /** The one step of a message that names a command: it copies that command. Nothing if it names none. */
 export function CopyCommandOf({ text }: { text: string }) {
@@ -152,7 +145,7 @@ export function CopyCommandOf({ text }: { text: string }) {
 /** A command or path with a button that copies it. */
 export function CopyLine({ text, label = 'command' }: { text: string; label?: string }) {
   return (
-    <div className={css.copy}>
+    <div className={clsx(css.copy, 'flex-row')}>
       <code>{text}</code>
       <CopyButton value={text} timeout={2000}>
         {({ copied, copy }) => (

@@ -1,5 +1,5 @@
+import { Box } from '@mantine/core';
 import type { ReactNode } from 'react';
-import css from './plain-page.module.css';
 import { Hint } from './primitives.tsx';
 
 interface PlainPageProps {
@@ -12,7 +12,7 @@ interface PlainPageProps {
 /** A page that is one scrolling column below its heading. */
 export function PlainPage({ title, about, children }: PlainPageProps) {
   return (
-    <div className={css.page}>
+    <Box h="100%" p="12px var(--edge) 32px" style={{ overflow: 'auto' }}>
       <h1>{title}</h1>
       {about !== undefined && (
         <Hint maw={680} m="4px 0 16px">
@@ -20,6 +20,6 @@ export function PlainPage({ title, about, children }: PlainPageProps) {
         </Hint>
       )}
       {children}
-    </div>
+    </Box>
   );
 }

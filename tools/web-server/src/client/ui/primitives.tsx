@@ -2,7 +2,9 @@
  * What pages are built of. Before you write a style sheet:
  *
  * - Plain elements look right without a class (`app/base.css`): headings (14 px), lists (no bullets), links, `button` (text that is pressed; 44 px on touch).
- *   Classes for any element: `figures` (digits under one another), `truncate` (one line, cut at its end), `pre-wrap` (with its line breaks), `bullets` (a list with them), `visually-hidden`.
+ *   Classes for any element: `figures` (digits under one another), `truncate` (one line, cut at its end), `pre-wrap` (with its line breaks), `bullets` (a list with them), `faint` (small and grey),
+ *   `centered` (what is in it is 880 px wide at most), `visually-hidden`, `hidden-on-phone`. Sheets compose them: `composes: flex-row from global`, `flex-column`, `scrolls`.
+ *   `var(--edge)` is the room at the side of a page, `max(32px, var(--touch))` the height of what is pressed.
  *   `data-tone="needs|fail|done"` colours any text.
  * - Layout is Mantine's: `<Stack>` and `<Group>` (gap 8 px), `<Flex component="form" direction="column" gap="sm">` where the element matters.
  *   Spacing: xs 4, sm 8, md 12, lg 16, xl 24. Text: `<Text size="xs|row|md|lg">` is 12, 13, 14, 16 px; `c="dimmed"`, `fw={500}`, `lineClamp`, `truncate`.
@@ -21,15 +23,18 @@
  * | `IconLine` | an icon, then a text: the icon stays at its first line |
  * | `Strip` | part of a page with a hairline below it; it scrolls where the page is low |
  * | `Indented` | what belongs to the line above it: a line at its left |
+ * | `NeedsButton` | a button that leads to what needs a person |
  * | `Banner` | a strip over the page: an icon, a title, a text, buttons |
  * | `Columns` | as many equal columns as are at least `min` wide |
  * | `Empty` | what a page or a list says if there is nothing to show |
  * | `Meter` | a bar that shows a share |
  * | `Tag`, `Count` | a word in a box; how many call |
+ * | `Table` | its head stays in view; cells of figures have `data-number` |
  * | `Output` | text that a program wrote, scrolling in its box |
+ * | `Pane` | a part of a stage's page that scrolls alone |
  * | `FullPage`, `Toolbar`, `Scroll` | a page as high as the window: what is in `Scroll` scrolls below the rest |
  */
-import { Box, type BoxProps, Flex, Text, UnstyledButton } from '@mantine/core';
+import { Box, type BoxProps, Button, Flex, Text, UnstyledButton } from '@mantine/core';
 import clsx from 'clsx';
 import type { ComponentPropsWithoutRef, ReactNode } from 'react';
 import css from './primitives.module.css';
@@ -53,6 +58,14 @@ export const IconLine = Flex.withProps({ gap: 'sm', align: 'flex-start', classNa
 export const Strip = Flex.withProps({ direction: 'column', gap: 'sm', className: css.strip });
 
 export const Indented = Flex.withProps({ direction: 'column', gap: 'sm', className: css.indented });
+
+/** A button that leads to what needs a person. */
+export const NeedsButton = Button.withProps({
+  variant: 'default',
+  c: 'var(--needs)',
+  bg: 'var(--needs-soft)',
+  bd: '1px solid var(--needs-line)',
+});
 
 interface BannerProps extends ComponentPropsWithoutRef<'section'> {
   icon: ReactNode;
@@ -91,6 +104,10 @@ export const Count = ({ className, ...props }: ComponentPropsWithoutRef<'span'>)
   <span className={clsx(css.count, className)} {...props} />
 );
 
+export const Table = (props: BoxProps & ComponentPropsWithoutRef<'table'>) => (
+  <Box component="table" className={css.table} {...props} />
+);
+
 export const Output = (props: ComponentPropsWithoutRef<'pre'>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
   <pre className={css.output} tabIndex={0} {...props} />
@@ -99,6 +116,10 @@ export const Output = (props: ComponentPropsWithoutRef<'pre'>) => (
 export const FullPage = (props: ComponentPropsWithoutRef<'div'>) => <div className={css.fullPage} {...props} />;
 
 export const Toolbar = (props: ComponentPropsWithoutRef<'div'>) => <div className={css.toolbar} {...props} />;
+
+export const Pane = ({ className, ...props }: ComponentPropsWithoutRef<'section'>) => (
+  <section className={clsx(css.pane, className)} {...props} />
+);
 
 export const Scroll = (props: ComponentPropsWithoutRef<'section'>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard

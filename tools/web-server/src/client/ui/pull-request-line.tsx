@@ -1,5 +1,5 @@
 import type { PullRequest } from '@callboard/contract';
-import { Text } from '@mantine/core';
+import { Flex, Text } from '@mantine/core';
 import {
   IconGitMerge,
   IconGitPullRequest,
@@ -9,7 +9,6 @@ import {
 import { Fragment } from 'react';
 import { exactTime } from '../lib/format.ts';
 import { HOST_NAMES, pullRequestDeps } from '../lib/pull-request-text.ts';
-import css from './pull-request-line.module.css';
 import { TimeSince } from './text.tsx';
 
 const ICONS = {
@@ -31,7 +30,15 @@ export function PullRequestLine({ pullRequest, isLink = false }: PullRequestLine
   const Icon = ICONS[state];
   const [first, ...rest] = pullRequestDeps(pullRequest);
   return (
-    <span className={css.line} title={`${title} (as of ${exactTime(checkedAt)})`}>
+    <Flex
+      component="span"
+      display="inline-flex"
+      wrap="wrap"
+      align="center"
+      gap="0 4px"
+      miw={0}
+      title={`${title} (as of ${exactTime(checkedAt)})`}
+    >
       <Icon size={14} aria-hidden />
       {isLink ? (
         <a href={url} target="_blank" rel="noreferrer" aria-label={`${first?.text} on ${HOST_NAMES[host]}`}>
@@ -40,21 +47,25 @@ export function PullRequestLine({ pullRequest, isLink = false }: PullRequestLine
       ) : (
         <span data-tone={first?.tone}>{first?.text}</span>
       )}
-      {/* Each part brings the comma before it, which stays on the line of the part before. */}
+      {/* Each part brings the comma before it, which stays on the line of the part before, and is no wider than its sign. */}
       {rest.map(({ text, tone }) => (
         <Fragment key={text}>
-          <span className={css.comma}>, </span>
+          <Text span inherit ml={-4}>
+            ,{' '}
+          </Text>
           <span data-tone={tone}>{text}</span>
         </Fragment>
       ))}
       {stale !== null && (
         <>
-          <span className={css.comma}>, </span>
+          <Text span inherit ml={-4}>
+            ,{' '}
+          </Text>
           <Text span inherit c="dimmed" title={stale}>
             <TimeSince at={checkedAt} /> ago
           </Text>
         </>
       )}
-    </span>
+    </Flex>
   );
 }

@@ -20,7 +20,6 @@ import {
 } from './decision-slot.tsx';
 import { requestKinds } from './kinds/registry.ts';
 import { useSetLater } from './presentation.tsx';
-import css from './request.module.css';
 import { useApprove } from './use-decide.tsx';
 import { delayedFor } from './use-request.ts';
 import { StillSending } from './verdict-actions.tsx';
@@ -81,7 +80,7 @@ function CardRetry({ denied, title, describedBy }: CardRetryProps) {
   const { rules, whyNot } = data.retry;
   if (whyNot !== null)
     return (
-      <Hint span size="xs" className={css.cardHint} title={visibleText(whyNot, 'prose')}>
+      <Hint span size="xs" style={{ order: -1, whiteSpace: 'nowrap' }} title={visibleText(whyNot, 'prose')}>
         cannot be allowed here
       </Hint>
     );

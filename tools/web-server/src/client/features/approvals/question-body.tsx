@@ -13,7 +13,7 @@ import { useId, useRef, useState } from 'react';
 import { field } from '../../lib/tool-text.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
-import { Columns, Hint } from '../../ui/primitives.tsx';
+import { Columns, Hint, Panel } from '../../ui/primitives.tsx';
 import { KeyHint, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { DecisionButton, type Press, useDecisionGuard, useKeysWork, useVerdictKeys } from './decision-slot.tsx';
@@ -208,7 +208,7 @@ function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, '
   const preview = options.find((option) => option.label === shown)?.preview;
   return (
     <Columns min={280}>
-      <div className={css.options}>
+      <Panel p={0} gap={0} style={{ overflow: 'hidden' }}>
         {options.map((option, place) => (
           <Option
             key={option.label}
@@ -222,7 +222,7 @@ function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, '
             digits={digits}
           />
         ))}
-      </div>
+      </Panel>
       {hasPreviews && (
         <Box component="figure" m={0} miw={0}>
           <Hint component="figcaption" mb="xs">

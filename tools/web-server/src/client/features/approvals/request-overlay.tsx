@@ -1,13 +1,19 @@
 import type { PendingRequest, Presentation } from '@callboard/contract';
 import { Box, Button, Group, Modal, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import clsx from 'clsx';
 import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { requestKey } from '../../lib/format.ts';
 import { useKeyboardInset } from '../../ui/form-end.tsx';
 import { KindIcon, StageIdText } from '../../ui/marks.tsx';
 import { Hint } from '../../ui/primitives.tsx';
-import { isTextField, useCoversPage, useRecentlyShown, useShortcuts, useTopLayer } from '../../ui/shortcuts.tsx';
+import {
+  isTextField,
+  KeyHint,
+  useCoversPage,
+  useRecentlyShown,
+  useShortcuts,
+  useTopLayer,
+} from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
 import { RulesDialog } from '../rules/rules-dialog.tsx';
 import { TrustDialog } from '../trust/trust-dialog.tsx';
@@ -225,10 +231,14 @@ function CornerCard({ request, more, over }: CornerCardProps) {
           <span className={css.id}>
             <StageIdText id={request.stageId} />
           </span>
-          <span className={clsx(css.time, 'figures')} data-tone="needs">
+          <Text span inherit ml="auto" flex="none" className="figures" data-tone="needs">
             <TimeSince at={request.createdAt} />
-          </span>
-          {more > 0 && <span className={css.more}>{more} more</span>}
+          </Text>
+          {more > 0 && (
+            <Text span inherit flex="none" c="dimmed" className={css.more}>
+              {more} more
+            </Text>
+          )}
         </Group>
         <div className="truncate">{askSummary(request, folder)}</div>
       </Box>
@@ -242,12 +252,9 @@ function CornerCard({ request, more, over }: CornerCardProps) {
           onMouseDown={(event) => event.preventDefault()}
           onClick={open}
         >
-          <kbd aria-hidden className={css.to}>
-            C
-          </kbd>
+          <KeyHint>C</KeyHint>
           <span aria-hidden className={css.to}>
-            {' '}
-            to look
+            &nbsp;to look
           </span>
           <span className={css.verb}>Look</span>
         </Button>

@@ -142,6 +142,8 @@ export function ReasonField({ request, placeholder, disabled }: ReasonFieldProps
   return (
     <Textarea
       className={css.reason}
+      flex="1 1 220px"
+      miw={0}
       aria-label="Reason"
       placeholder={placeholder}
       autosize

@@ -1,4 +1,5 @@
 import { type BoardView, Column, StageId, type StageView } from '@callboard/contract';
+import { ActionIcon } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -22,6 +23,7 @@ import { dropOn, showRefusedDrop, useDropCommand } from '../../data/board-comman
 import { useBoardUi } from '../../data/board-ui.ts';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
+import { Count } from '../../ui/primitives.tsx';
 import css from './board.module.css';
 import { isFiltering, useBoardFilter } from './board-filter.tsx';
 import { useBoardKeys } from './board-keys.ts';
@@ -290,6 +292,7 @@ export function BoardColumn({ column, RequestSlot, CellsSlot }: BoardColumnProps
   return (
     <section
       className={css.column}
+      style={{ gridColumn: isPhone ? 1 : COLUMNS.indexOf(column) + 1 }}
       aria-labelledby={titleId}
       data-column={column}
       data-phone={onPhone}
@@ -297,9 +300,7 @@ export function BoardColumn({ column, RequestSlot, CellsSlot }: BoardColumnProps
       data-needs={column === 'needs-you' && count > 0}
     >
       <header className={css.columnHead}>
-        <h2 className={css.columnTitle} id={titleId}>
-          {COLUMN_TITLES[column]}
-        </h2>
+        <h2 id={titleId}>{COLUMN_TITLES[column]}</h2>
         <span className={css.count}>{count}</span>
         <FoldButton column={column} isFolded={isFolded} />
       </header>
@@ -327,9 +328,16 @@ function FoldButton({ column, isFolded }: { column: Column; isFolded: boolean })
   const label = isFolded ? `Unfold ${COLUMN_TITLES[column]}` : `Fold ${COLUMN_TITLES[column]}`;
   const Icon = isFolded ? IconChevronsRight : IconChevronsLeft;
   return (
-    <button type="button" className={css.fold} aria-label={label} title={label} onClick={() => toggleFold(column)}>
+    <ActionIcon
+      variant="subtle"
+      size={24}
+      className={css.fold}
+      aria-label={label}
+      title={label}
+      onClick={() => toggleFold(column)}
+    >
       <Icon size={14} />
-    </button>
+    </ActionIcon>
   );
 }
 
@@ -525,10 +533,14 @@ function ColumnTabs() {
           aria-selected={column === current}
           tabIndex={column === current ? 0 : -1}
           data-tab={column}
-          data-needs={column === 'needs-you' && (counts?.[column] ?? 0) > 0}
           onClick={() => setCurrent(column)}
         >
-          {COLUMN_TITLES[column]} <span className={css.tabCount}>{counts?.[column] ?? 0}</span>
+          {COLUMN_TITLES[column]}{' '}
+          {column === 'needs-you' && (counts?.[column] ?? 0) > 0 ? (
+            <Count>{counts?.[column]}</Count>
+          ) : (
+            <span className="faint">{counts?.[column] ?? 0}</span>
+          )}
         </button>
       ))}
     </div>

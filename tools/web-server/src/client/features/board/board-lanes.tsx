@@ -1,10 +1,12 @@
 import type { BoardView, Column, StageId } from '@callboard/contract';
+import { Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { createContext, Fragment, use, useCallback, useState } from 'react';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { boardQuery } from '../../data/queries.ts';
+import { RowButton } from '../../ui/primitives.tsx';
 import boardCss from './board.module.css';
 import { BoardColumn, CardItem, type ColumnCardsProps, type LanesSlotProps } from './board-columns.tsx';
 import { useBoardFilter } from './board-filter.tsx';
@@ -58,15 +60,21 @@ function LaneHead({ lane, index }: { lane: Lane; index: number }) {
   const running = lane.stages.running.length;
   return (
     <h3 className={css.head} style={{ gridRow: `${rowOfHead(index)} / span 2` }}>
-      <button type="button" aria-expanded={!isFolded} onClick={() => foldLane(lane.name, !isFolded)}>
+      <RowButton aria-expanded={!isFolded} onClick={() => foldLane(lane.name, !isFolded)}>
         <Icon size={16} aria-hidden />
-        <span className={css.name}>{laneName(lane)}</span>
-        <span className={css.counts}>
+        <Text span inherit fw={600} truncate>
+          {laneName(lane)}
+        </Text>
+        <Text span size="xs" flex="none" className="faint">
           {lane.stages.done.length} of {lane.total} done
           {running > 0 && `, ${running} running`}
-        </span>
-        {calls > 0 && <span className={css.calls}>{calls === 1 ? '1 needs you' : `${calls} need you`}</span>}
-      </button>
+        </Text>
+        {calls > 0 && (
+          <Text span size="xs" flex="none" fw={600} data-tone="needs">
+            {calls === 1 ? '1 needs you' : `${calls} need you`}
+          </Text>
+        )}
+      </RowButton>
     </h3>
   );
 }
@@ -107,9 +115,9 @@ function Cell({ lane, column, index, ...row }: CellProps) {
         ))}
       </ul>
       {shown.length < all.length && (
-        <button type="button" className={css.rest} onClick={() => setWantsAll(true)}>
+        <RowButton c="var(--accent)" fz="xs" onClick={() => setWantsAll(true)}>
           Show {all.length - shown.length} more
-        </button>
+        </RowButton>
       )}
     </div>
   );

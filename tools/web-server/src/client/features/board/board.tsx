@@ -157,10 +157,10 @@ function ProjectsMenu() {
           leftSection={<IconFolder size={18} />}
           rightSection={<IconChevronDown size={16} />}
         >
-          Projects
+          <span className="visually-hidden-on-phone">Projects</span>
         </Button>
       </Menu.Target>
-      <Menu.Dropdown className={css.projects}>
+      <Menu.Dropdown mah="60vh" style={{ overflowY: 'auto' }}>
         {projects.map((project) => (
           <Menu.Item
             key={project.id}

@@ -1,5 +1,5 @@
 import { isMidTurn, isPaused, type StageId, type StagePatch, type StageView } from '@callboard/contract';
-import { Autocomplete, Button, Menu, Popover } from '@mantine/core';
+import { Autocomplete, Button, Flex, Menu, Popover, Text } from '@mantine/core';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -24,7 +24,9 @@ export function PickedBar() {
   if (stages.length === 0) return null;
   return (
     <div className={css.picked} role="toolbar" aria-label="Selected stages">
-      <span className={css.pickedCount}>{count(stages.length, 'stage')} selected</span>
+      <Text size="row" fw={500} style={{ whiteSpace: 'nowrap' }}>
+        {count(stages.length, 'stage')} selected
+      </Text>
       <Actions stages={stages} />
       <Button size="xs" variant="subtle" color="gray" title="Clear selection (Esc)" onClick={() => letGo(stages)}>
         Clear
@@ -207,8 +209,9 @@ export function PickedGroup({ disabled, choose }: PickedGroupProps) {
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
-        <form
-          className={css.pickedGroup}
+        <Flex
+          component="form"
+          gap="sm"
           onSubmit={(event) => {
             event.preventDefault();
             send();
@@ -227,7 +230,7 @@ export function PickedGroup({ disabled, choose }: PickedGroupProps) {
           <Button type="submit" size="xs">
             {group.trim() === '' ? 'Take out of groups' : 'Put into group'}
           </Button>
-        </form>
+        </Flex>
       </Popover.Dropdown>
     </Popover>
   );

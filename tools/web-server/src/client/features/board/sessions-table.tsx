@@ -50,7 +50,7 @@ export default function SessionsTable() {
       ) : (
         <Scroll aria-label="All sessions">
           <table className={css.table}>
-            <thead>
+            <thead className="visually-hidden-on-phone">
               <tr>
                 {HEADS.map((head) => (
                   <Head key={head.sort} {...head} sorting={{ by, descending }} choose={sort} />
@@ -65,7 +65,7 @@ export default function SessionsTable() {
             <tfoot>
               <tr>
                 <td colSpan={3}>All {rows.length}</td>
-                <td className={css.number}>{cost(total)}</td>
+                <td data-number>{cost(total)}</td>
                 <td colSpan={2} />
               </tr>
             </tfoot>
@@ -89,7 +89,7 @@ function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
   const Icon = sorting.descending ? IconArrowDown : IconArrowUp;
   const order = sorting.descending ? 'descending' : 'ascending';
   return (
-    <th scope="col" className={isNumber ? css.number : undefined} aria-sort={isChosen ? order : 'none'}>
+    <th scope="col" data-number={isNumber || undefined} aria-sort={isChosen ? order : 'none'}>
       <button type="button" onClick={() => choose({ by: sort, descending: isChosen ? !sorting.descending : isNumber })}>
         {title}
         {isChosen && <Icon size={14} aria-hidden />}
@@ -129,14 +129,12 @@ function Row({ stage }: { stage: SessionStage }) {
           {card !== undefined && <Detail card={card} state={state} />}
         </div>
       </td>
-      <td className={css.number}>
+      <td data-number>
         <TimeSince at={stage.completedAt ?? session.stateSince} />
       </td>
-      <td className={css.number}>{costUsd === 0 ? '' : cost(costUsd)}</td>
-      <td className={css.number}>
-        {session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)}%`}
-      </td>
-      <td className={css.number}>{session.queued === 0 ? '' : session.queued}</td>
+      <td data-number>{costUsd === 0 ? '' : cost(costUsd)}</td>
+      <td data-number>{session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)}%`}</td>
+      <td data-number>{session.queued === 0 ? '' : session.queued}</td>
     </tr>
   );
 }

@@ -1,5 +1,5 @@
 import { type Column, checkAtGate, type PendingRequest, type StageId, type StageView } from '@callboard/contract';
-import { Button, Menu } from '@mantine/core';
+import { Button, Menu, Text } from '@mantine/core';
 import { IconArrowBackUp, IconArrowRight, IconCheck, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import {
@@ -121,7 +121,9 @@ function MenuItems({ stage }: { stage: StageView }) {
           onClick={continuing.run}
         >
           {continuing.label}
-          <span className={css.menuDoes}>{continuing.does}</span>
+          <Text size="xs" c="dimmed" maw={240}>
+            {continuing.does}
+          </Text>
         </Menu.Item>
       )}
       {stage.completedAt === null && (

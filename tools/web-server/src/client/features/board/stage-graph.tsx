@@ -1,4 +1,5 @@
 import type { BoardView, StageId } from '@callboard/contract';
+import { ActionIcon, Anchor, Flex, Group, Text } from '@mantine/core';
 import { IconArrowsMaximize, IconChevronDown, IconChevronRight, IconMinus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { memo, useCallback, useId, useMemo, useRef, useState } from 'react';
@@ -7,6 +8,7 @@ import { boardQuery } from '../../data/queries.ts';
 import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { count } from '../../lib/format.ts';
 import { ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { Empty, RowButton, Scroll, Table } from '../../ui/primitives.tsx';
 import { isFiltering, useBoardFilter } from './board-filter.tsx';
 import { BoardCardsProvider, type CardData, useBoardCard, useBoardCards, useBoardData, useCardLinks } from './cards.ts';
 import { COLUMN_TITLES } from './columns.ts';
@@ -32,16 +34,13 @@ export default function StageGraphView() {
   const select = useCallback((view: BoardView): StageGraph => graphOf(view, save), [save]);
   const { data: graph } = useQuery({ ...boardQuery, select });
   if (graph === undefined) return null;
-  if (graph.stageIds.length === 0)
-    return <p className={css.none}>{isFiltering(filter) ? 'Nothing matches' : 'No stages yet'}</p>;
+  if (graph.stageIds.length === 0) return <Empty>{isFiltering(filter) ? 'Nothing matches' : 'No stages yet'}</Empty>;
   return (
     <BoardCardsProvider value={rows}>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only follows the links within */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: it only follows the links within */}
-      <div className={css.page} onClick={onClick}>
+      <Flex direction="column" flex={1} mih={0} onClick={onClick} style={{ borderTop: '1px solid var(--line)' }}>
         <Graph graph={graph} />
         <GraphTable stageIds={graph.stageIds} />
-      </div>
+      </Flex>
     </BoardCardsProvider>
   );
 }
@@ -100,12 +99,12 @@ function GraphCanvas({ stageIds, layout, scale, shown }: GraphCanvasProps) {
   const { width, height, places, edges, looseTop } = layout;
   return (
     <div className={css.room} style={{ width: width * scale, height: height * scale }}>
-      <div className={css.canvas} style={{ width, height, transform: `scale(${scale})` }}>
+      <div style={{ position: 'relative', width, height, transform: `scale(${scale})`, transformOrigin: '0 0' }}>
         <Edges width={width} height={height} edges={edges} shown={shown} />
         {looseTop !== null && edges.length > 0 && (
-          <p className={css.loose} style={{ top: looseTop }}>
+          <Text size="xs" c="var(--faint)" pos="absolute" left={24} top={looseTop}>
             No dependencies
-          </p>
+          </Text>
         )}
         <Nodes stageIds={stageIds} places={places} />
       </div>
@@ -146,19 +145,18 @@ const Node = memo(function Node({ stageId }: { stageId: StageId }) {
       className={css.node}
       href={`/stages/${stage.id}`}
       data-column={stage.column}
-      data-tone={tone}
       draggable={false}
       aria-describedby={`${stage.id}-relations`}
     >
-      <span className={css.top}>
+      <span className="flex-row">
         <ProjectMark name={project} />
         <span className={css.title}>{stage.title}</span>
       </span>
       <span className={css.line}>
-        <span className={css.words}>{text}</span>
-        <span className={css.id}>
-          <StageIdText id={stage.id} />
+        <span className={css.words} data-tone={tone}>
+          {text}
         </span>
+        <StageIdText id={stage.id} />
       </span>
       <span hidden id={`${stage.id}-relations`}>
         {relationsText(relations)}
@@ -180,6 +178,8 @@ function nodeText({ stage, text }: CardData, waitsFor: readonly string[]): { tex
 const selectDone = ({ stages }: BoardView): string[] =>
   stages.filter(({ column }) => column === 'done').map(({ id }) => id);
 
+const LINES = { done: 'var(--line-strong)', open: 'var(--line-control)', shown: 'var(--accent)' } as const;
+
 type EdgesProps = Pick<GraphLayout, 'width' | 'height' | 'edges'> & Pick<GraphCanvasProps, 'shown'>;
 
 /** Lines from what has to be done first to what waits; those that still hold something up are stronger. */
@@ -187,7 +187,7 @@ const Edges = memo(function Edges({ width, height, edges, shown }: EdgesProps) {
   const { data = [] } = useQuery({ ...boardQuery, select: selectDone });
   const done = new Set(data);
   return (
-    <svg className={css.edges} width={width} height={height} aria-hidden>
+    <svg style={{ position: 'absolute', inset: 0, overflow: 'visible' }} width={width} height={height} aria-hidden>
       <defs>
         {(['done', 'open', 'shown'] as const).map((kind) => (
           <marker
@@ -201,7 +201,7 @@ const Edges = memo(function Edges({ width, height, edges, shown }: EdgesProps) {
             orient="auto"
             markerUnits="userSpaceOnUse"
           >
-            <path d="M0 0 6 3 0 6Z" data-kind={kind} />
+            <path d="M0 0 6 3 0 6Z" fill={LINES[kind]} />
           </marker>
         ))}
       </defs>
@@ -209,7 +209,15 @@ const Edges = memo(function Edges({ width, height, edges, shown }: EdgesProps) {
         const isShown = edge.from === shown || edge.to === shown;
         const kind = isShown ? 'shown' : done.has(edge.from) ? 'done' : 'open';
         return (
-          <path key={`${edge.from} ${edge.to}`} d={curve(edge)} data-kind={kind} markerEnd={`url(#arrow-${kind})`} />
+          <path
+            key={`${edge.from} ${edge.to}`}
+            d={curve(edge)}
+            fill="none"
+            stroke={LINES[kind]}
+            strokeWidth={isShown ? 2 : 1.5}
+            data-kind={kind}
+            markerEnd={`url(#arrow-${kind})`}
+          />
         );
       })}
     </svg>
@@ -241,25 +249,24 @@ function GraphTable({ stageIds }: { stageIds: readonly StageId[] }) {
     setIsOpen(!isOpen);
   };
   return (
-    <div className={css.below} data-open={isOpen}>
-      <button type="button" className={css.belowHead} aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
+    <div className={css.below}>
+      <RowButton flex="none" px={12} c="dimmed" aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
         <Icon size={16} aria-hidden /> Table of {count(stageIds.length, 'stage')}
-      </button>
+      </RowButton>
       {isOpen && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
-        <section className={css.tableBox} id={id} aria-label="Table of dependencies" tabIndex={0}>
-          <Table stageIds={stageIds} />
-        </section>
+        <Scroll id={id} aria-label="Table of dependencies">
+          <Dependencies stageIds={stageIds} />
+        </Scroll>
       )}
     </div>
   );
 }
 
-function Table({ stageIds }: { stageIds: readonly StageId[] }) {
+function Dependencies({ stageIds }: { stageIds: readonly StageId[] }) {
   const select = useCallback((view: BoardView) => rowsOf(view, stageIds), [stageIds]);
   const { data: rows = [] } = useQuery({ ...boardQuery, select });
   return (
-    <table className={css.table}>
+    <Table miw={720}>
       <thead>
         <tr>
           {['Stage', 'Column', 'Waits for', 'Done before it', 'Blocks'].map((head) => (
@@ -273,18 +280,25 @@ function Table({ stageIds }: { stageIds: readonly StageId[] }) {
         {rows.map(({ stageId, title, column, waitsFor, after, blocks }) => (
           <tr key={stageId}>
             <th scope="row">
-              <a data-card={stageId} href={`/stages/${stageId}`}>
+              <Anchor
+                data-card={stageId}
+                href={`/stages/${stageId}`}
+                c="var(--text)"
+                display="inline-block"
+                mih="var(--touch)"
+                style={{ alignContent: 'center' }}
+              >
                 {title}
-              </a>
+              </Anchor>
             </th>
-            <td data-needs={column === 'needs-you'}>{COLUMN_TITLES[column]}</td>
+            <td data-tone={column === 'needs-you' ? 'needs' : undefined}>{COLUMN_TITLES[column]}</td>
             <td>{waitsFor.join(', ')}</td>
             <td>{after.join(', ')}</td>
             <td>{blocks.join(', ')}</td>
           </tr>
         ))}
       </tbody>
-    </table>
+    </Table>
   );
 }
 
@@ -311,7 +325,9 @@ function Relation({ stageId }: { stageId: string | null }) {
   return (
     <p className={css.relation} aria-hidden>
       {relation == null ? (
-        <span className={css.hint}>An arrow leads from a stage to what waits for it.</span>
+        <Text span inherit c="var(--faint)">
+          An arrow leads from a stage to what waits for it.
+        </Text>
       ) : (
         <>
           <strong>{relation.title}</strong> {relation.text}
@@ -329,12 +345,12 @@ function ZoomButtons({ zoom }: { zoom: GraphZoom }) {
     { label: 'Zoom to fit', keys: '0', Icon: IconArrowsMaximize, press: zoom.fit },
   ];
   return (
-    <div className={css.zoom}>
+    <Group gap="xs" pos="absolute" right={8} bottom={2}>
       {buttons.map(({ label, keys, Icon, press }) => (
-        <button key={label} type="button" aria-label={label} title={`${label} (${keys})`} onClick={press}>
+        <ActionIcon key={label} variant="subtle" aria-label={label} title={`${label} (${keys})`} onClick={press}>
           <Icon size={16} aria-hidden />
-        </button>
+        </ActionIcon>
       ))}
-    </div>
+    </Group>
   );
 }

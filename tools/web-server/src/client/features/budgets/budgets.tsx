@@ -117,28 +117,25 @@ export function BudgetBanner({ stage }: { stage: StageView }) {
   if (budget === null) return null;
   const isNew = stage.session === null;
   return (
-    <Banner icon={<IconCoin size={20} />} aria-labelledby="budget-spent">
-      <IconCoin size={20} aria-hidden />
-      <div>
-        <h2 id="budget-spent">Budget spent: {spentText(budget)}</h2>
-        <p>
-          This is the budget {scopeText(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it
-          is raised. If {isNew ? 'started' : 'continued'} once, the stage works until its next turn ends.
-        </p>
-        <Group>
-          <Button disabled={!canCommand} onClick={() => budgetsDialog.open(budget.scope)}>
-            Raise the budget
-          </Button>
-          <Button
-            variant="default"
-            disabled={!canCommand}
-            loading={beyond.isPending}
-            onClick={() => beyond.mutate(stage.id)}
-          >
-            {isNew ? 'Start once' : 'Continue once'}
-          </Button>
-        </Group>
-      </div>
+    <Banner icon={<IconCoin size={20} aria-hidden />} aria-labelledby="budget-spent">
+      <h2 id="budget-spent">Budget spent: {spentText(budget)}</h2>
+      <p>
+        This is the budget {scopeText(budget.scope)}. {isNew ? 'The stage does not start' : 'Messages wait'} until it is
+        raised. If {isNew ? 'started' : 'continued'} once, the stage works until its next turn ends.
+      </p>
+      <Group>
+        <Button disabled={!canCommand} onClick={() => budgetsDialog.open(budget.scope)}>
+          Raise the budget
+        </Button>
+        <Button
+          variant="default"
+          disabled={!canCommand}
+          loading={beyond.isPending}
+          onClick={() => beyond.mutate(stage.id)}
+        >
+          {isNew ? 'Start once' : 'Continue once'}
+        </Button>
+      </Group>
     </Banner>
   );
 }

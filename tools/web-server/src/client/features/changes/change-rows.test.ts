@@ -58,7 +58,7 @@ it('has a head for each file, and below it what is open and known', () => {
     isOpen: ({ path }) => path !== 'a',
     loadedOf: ({ path }) =>
       path === 'b'
-        ? { state: 'ready', patch: PATCH, lines: patchLines(PATCH) }
+        ? { state: 'ready', patch: [PATCH], lines: patchLines(PATCH), isPart: true }
         : path === 'c'
           ? { state: 'failed', error: new Error('no') }
           : { state: 'loading' },
@@ -67,7 +67,7 @@ it('has a head for each file, and below it what is open and known', () => {
   expect(rows.map(({ file: at, kind }) => `${at} ${kind}`)).toEqual([
     ...['0 file', '1 file', '1 about'],
     ...Array.from({ length: 6 }, () => '1 line'),
-    ...['2 file', '2 failed', '3 file', '3 loading'],
+    ...['1 more', '2 file', '2 failed', '3 file', '3 loading'],
   ]);
   expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length);
 });

@@ -7,12 +7,12 @@ import { memoizeByObject } from '../../lib/memoize.ts';
 export type Loaded =
   | { state: 'loading' }
   | { state: 'failed'; error: Error }
-  /** `patch`: null if it cannot be shown. */
-  | { state: 'ready'; patch: string | null; lines: readonly PatchLine[] };
+  /** `patch`: the parts that were read; null if it cannot be shown. `isPart`: more of it follows. */
+  | { state: 'ready'; patch: readonly string[] | null; lines: readonly PatchLine[]; isPart: boolean };
 
 /** A row of the list of changes: the heads of files, and below each what is open of it. */
 export type ChangeRow = { key: string; file: number } & (
-  | { kind: 'file' | 'folded' | 'loading' | 'failed' | 'about' }
+  | { kind: 'file' | 'folded' | 'loading' | 'failed' | 'about' | 'more' }
   /** A comment, or one that is being written, below the lines it is about. */
   | { kind: 'comment'; id: string; side: DiffSide; isAside: boolean }
   | { kind: 'line'; at: number }
@@ -53,8 +53,12 @@ export function changeRows(input: RowsInput): ChangeRow[] {
       continue;
     }
     const loaded = loadedOf(file);
-    if (loaded.state === 'ready') addLines(rows, input, at, loaded.lines);
-    else rows.push({ key: `${key}\0${loaded.state}`, file: at, kind: loaded.state });
+    if (loaded.state !== 'ready') {
+      rows.push({ key: `${key}\0${loaded.state}`, file: at, kind: loaded.state });
+      continue;
+    }
+    addLines(rows, input, at, loaded.lines);
+    if (loaded.isPart && !input.isImage?.(file)) rows.push({ key: `${key}\0more`, file: at, kind: 'more' });
   }
   return rows;
 }
@@ -66,24 +70,47 @@ function addLines(rows: ChangeRow[], input: RowsInput, at: number, patch: readon
   if (file === undefined) return;
   const lines = isImage?.(file) ? [] : patch;
   const comments = commentsOf?.(file, lines) ?? NO_COMMENTS;
-  const hasTwoSides = isSplit && (file.status === 'modified' || file.status === 'renamed');
   const addComments = (place: number | null, isAside: boolean) => {
     for (const { id, side } of (place !== null && comments.get(place)) || [])
       rows.push({ key: `comment\0${id}`, file: at, kind: 'comment', id, side, isAside });
   };
   rows.push({ key: `${file.path}\0about`, file: at, kind: 'about' });
   addComments(-1, false);
-  const shown = hasTwoSides ? pairs(lines) : lines.map((_, line) => ({ kind: 'line' as const, at: line }));
-  for (const [place, line] of shown.entries()) {
-    rows.push({ key: `${file.path}\0${isSplit}${place}`, file: at, ...line });
+  const hasTwoSides = isSplit && (file.status === 'modified' || file.status === 'renamed');
+  for (const row of lineRowsOf(lines)({ path: file.path, at, isSplit, hasTwoSides })) {
+    rows.push(row);
     if (comments.size === 0) continue;
-    if (line.kind === 'line') addComments(line.at, false);
+    if (row.kind === 'line') addComments(row.at, false);
     else {
-      addComments(line.left, true);
-      if (line.right !== line.left) addComments(line.right, true);
+      addComments(row.left, true);
+      if (row.right !== row.left) addComments(row.right, true);
     }
   }
 }
+
+type LineRow = Extract<ChangeRow, { kind: 'line' | 'pair' }>;
+
+interface LineRowsOptions {
+  path: string;
+  /** The place of the file. */
+  at: number;
+  isSplit: boolean;
+  hasTwoSides: boolean;
+}
+
+/** By patch: its rows as they were made last. A file may have tens of thousands, and another one changes none of them. */
+const lineRowsOf = memoizeByObject((lines: readonly PatchLine[]) => {
+  let made: LineRow[] = [];
+  let madeFor = '';
+  return ({ path, at, isSplit, hasTwoSides }: LineRowsOptions): readonly LineRow[] => {
+    const wanted = `${at} ${isSplit} ${hasTwoSides} ${path}`;
+    if (madeFor === wanted) return made;
+    madeFor = wanted;
+    const shown: Pair[] = hasTwoSides ? pairs(lines) : lines.map((_, line) => ({ kind: 'line', at: line }));
+    made = shown.map((line, place) => ({ key: `${path}\0${isSplit}${place}`, file: at, ...line }));
+    return made;
+  };
+});
 
 type Pair = { kind: 'line'; at: number } | { kind: 'pair'; left: number | null; right: number | null };
 
@@ -141,35 +168,54 @@ export interface PatchLine {
   text: string;
   before: number | null;
   after: number | null;
+  /** How long the line is, if only its beginning is there. */
+  bytes?: number;
 }
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
 
+/** What was read of a patch, and where in a hunk its next part begins. */
+export interface PatchRead {
+  lines: readonly PatchLine[];
+  /** How many lines of the hunk are missing, and the number of the next one, on both sides. */
+  left: { before: number; after: number };
+  next: { before: number; after: number };
+}
+
+const UNREAD: PatchRead = { lines: [], left: { before: 0, after: 0 }, next: { before: 0, after: 0 } };
+
 /** The lines of a file's unified diff, from its first hunk on. */
-export function patchLines(patch: string): PatchLine[] {
-  const lines: PatchLine[] = [];
-  let left = { before: 0, after: 0 };
-  let next = { before: 0, after: 0 };
-  for (const line of patch.replace(/\n$/, '').split('\n')) {
-    const hunk = HUNK.exec(line);
-    if (hunk !== null && left.before <= 0 && left.after <= 0) {
+export const patchLines = (patch: string): readonly PatchLine[] => readPatch(patch).lines;
+
+/** Reads the next part of a file's unified diff. @param cut the lengths of lines that are cut, by their places in the part */
+export function readPatch(
+  part: string,
+  before: PatchRead = UNREAD,
+  cut: ReadonlyMap<number, number> = new Map(),
+): PatchRead {
+  const lines = [...before.lines];
+  let [left, next] = [{ ...before.left }, { ...before.next }];
+  for (const [at, line] of part.replace(/\n$/, '').split('\n').entries()) {
+    const hunk = left.before <= 0 && left.after <= 0 ? HUNK.exec(line) : null;
+    const bytes = cut.get(at);
+    const isCut = bytes !== undefined && { bytes };
+    if (hunk !== null) {
       next = { before: Number(hunk[1]), after: Number(hunk[3]) };
       left = { before: Number(hunk[2] ?? 1), after: Number(hunk[4] ?? 1) };
       // A change at the start of the file leaves nothing out before it.
       if (lines.length > 0 || next.before > 1)
-        lines.push({ kind: 'gap', text: hunk[5] ?? '', before: null, after: null });
+        lines.push({ kind: 'gap', text: hunk[5] ?? '', before: null, after: null, ...isCut });
     } else if (line.startsWith('\\') && lines.length > 0) {
       lines.push({ kind: 'remark', text: line.slice(2), before: null, after: null });
     } else if (left.before > 0 || left.after > 0) {
       const kind = line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : 'same';
-      const before = kind === 'added' ? null : next.before;
-      const after = kind === 'removed' ? null : next.after;
-      if (before !== null) [next.before, left.before] = [next.before + 1, left.before - 1];
-      if (after !== null) [next.after, left.after] = [next.after + 1, left.after - 1];
-      lines.push({ kind, text: line.slice(1), before, after });
+      const number = { before: kind === 'added' ? null : next.before, after: kind === 'removed' ? null : next.after };
+      if (number.before !== null) [next.before, left.before] = [next.before + 1, left.before - 1];
+      if (number.after !== null) [next.after, left.after] = [next.after + 1, left.after - 1];
+      lines.push({ kind, text: line.slice(1), ...number, ...isCut });
     }
   }
-  return lines;
+  return { lines, left, next };
 }
 
 /** Comments by the place in the patch that they stand below; those whose lines the patch does not have come first, at -1. */
@@ -248,8 +294,11 @@ type Highlight = (text: string) => HighlightTree | null;
 
 /** As many lines are coloured together: enough for comments and texts of several lines, and done within a frame. */
 const CHUNK = 100;
-/** A longer line, as of a minified file, is shown without colours and words. */
+/** A longer line, as of a minified file, is shown without colours and words, and so are lines that are longer together. */
 const MAX_LENGTH = 2_000;
+const MAX_CHUNK_LENGTH = 20_000;
+/** A line with more changes than these is another line altogether. */
+const MAX_EDITS = 200;
 
 /** Returns a function that gives the coloured parts of a line of a patch. It colours what is asked for, and remembers it. */
 export function createLineColours(lines: readonly PatchLine[], highlight: Highlight | null): (at: number) => Token[] {
@@ -271,7 +320,8 @@ function coloured(lines: readonly PatchLine[], highlight: Highlight): readonly (
     const places = lines.flatMap(({ kind, text }, at) =>
       (kind === side || kind === 'same') && text.length <= MAX_LENGTH ? at : [],
     );
-    const tree = highlight(places.map((at) => lines[at]?.text).join('\n'));
+    const text = places.map((at) => lines[at]?.text).join('\n');
+    const tree = text.length > MAX_CHUNK_LENGTH ? null : highlight(text);
     if (tree === null) continue;
     for (const [n, tokens] of tokenLines(tree).entries()) {
       const at = places[n];
@@ -307,7 +357,7 @@ export function changedRanges(own: string, other: string): [number, number][] {
   if (own.length > MAX_LENGTH || other.length > MAX_LENGTH) return [];
   const ranges: [number, number][] = [];
   let at = 0;
-  for (const { value, added, removed } of diffWordsWithSpace(other, own)) {
+  for (const { value, added, removed } of diffWordsWithSpace(other, own, { maxEditLength: MAX_EDITS }) ?? []) {
     if (removed) continue;
     if (added) ranges.push([at, at + value.length]);
     at += value.length;

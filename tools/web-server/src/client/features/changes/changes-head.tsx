@@ -1,4 +1,11 @@
-import { type BranchCommit, type FileDiff, type StageDiff, type StageView, visibleText } from '@callboard/contract';
+import {
+  type BranchCommit,
+  countOf,
+  type FileDiff,
+  type StageDiff,
+  type StageView,
+  visibleText,
+} from '@callboard/contract';
 import { ActionIcon, Anchor, Box, Button, Group, NativeSelect, Text } from '@mantine/core';
 import {
   IconArrowsMaximize,
@@ -10,6 +17,7 @@ import {
   IconRefresh,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { memo } from 'react';
 import { branchesQuery } from '../../data/queries.ts';
 import { count } from '../../lib/format.ts';
 import { pathText } from '../../lib/tool-text.ts';
@@ -49,12 +57,11 @@ interface ChangesHeadProps {
 /** How much has changed, compared with what, and how it is shown. */
 export function ChangesHead({ stage, diff, isLoading, reload, areAllOpen, openAll, ...view }: ChangesHeadProps) {
   const { files } = diff;
-  const sum = (of: 'additions' | 'deletions') => files.reduce((total, file) => total + file[of], 0);
+  const counts = countOf(diff);
   return (
     <Strip direction="row" wrap="wrap" align="center" justify="space-between" gap="4px 16px" py={6} pr="sm">
       <Text size="row" miw={0}>
-        {files.length === 0 ? 'No changes' : count(files.length, 'file')}{' '}
-        <Counts file={{ additions: sum('additions'), deletions: sum('deletions') }} />{' '}
+        {files.length === 0 ? 'No changes' : count(files.length, 'file')} <Counts file={counts} />{' '}
         {files.length > 0 && (
           <Text span inherit c="dimmed">
             · {view.viewed} of {files.length} viewed ·{' '}
@@ -309,17 +316,24 @@ export const Counts = ({ file: { additions, deletions } }: { file: Pick<FileDiff
   </Text>
 );
 
+interface FileAboutProps {
+  file: FileDiff;
+  /** The parts of the patch that were read. */
+  patch: readonly string[] | null;
+}
+
 /** What has to be known of a file beside its lines: hidden characters, what is not shown, why there are no lines. */
-export function FileAbout({ file, patch }: { file: FileDiff; patch: string | null }) {
-  const empty = emptyText(file, patch);
-  const unseen = unseenText(file, patch ?? '');
+export const FileAbout = memo(function FileAbout({ file, patch }: FileAboutProps) {
+  const [first = null] = patch ?? [];
+  const empty = emptyText(file, first);
+  const unseen = unseenText(file, first ?? '');
   return (
     <>
       <HiddenNote
         texts={[
           [file.path, 'command'],
           [file.oldPath ?? '', 'command'],
-          [patch ?? '', 'code'],
+          ...(patch ?? []).map((part) => [part, 'code'] as const),
         ]}
       />
       {unseen !== null && (
@@ -334,4 +348,4 @@ export function FileAbout({ file, patch }: { file: FileDiff; patch: string | nul
       )}
     </>
   );
-}
+});

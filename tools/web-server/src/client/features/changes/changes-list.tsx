@@ -30,7 +30,7 @@ import { CommentRow, type useWriting } from './comments.tsx';
 import contentChangeStyles from './content-change.module.css';
 import { useReviewUi } from './line-selection.ts';
 import css from './stage-changes.module.css';
-import type { ChangesListState } from './use-changes-list.ts';
+import { type ChangesListState, LINE, roomFor } from './use-changes-list.ts';
 
 /** Keys that scroll, or go to a line or a comment. Those that go from file to file start from the chosen one. */
 const MOVES_READER = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End|Tab| |n|p)$/;
@@ -120,11 +120,13 @@ function Row({ stageId, diff, row, list, writing, me }: RowProps) {
     case 'loading':
       return (
         <div
-          style={{ height: Math.min(file.additions + file.deletions + 6, 400) * 20 }}
+          style={{ height: roomFor(file) }}
           role="status"
           aria-label={`Reading the changes of ${pathText(file.path)}`}
         />
       );
+    case 'more':
+      return <div style={{ height: LINE }} role="status" aria-label={`Reading more of ${pathText(file.path)}`} />;
     case 'failed':
       return loaded.state === 'failed' ? <Failed stageId={stageId} error={loaded.error} /> : null;
     case 'about':
@@ -165,10 +167,10 @@ interface LinesProps {
 }
 
 function Lines({ stageId, lines, path, row }: LinesProps) {
-  const piecesOf = useColours(lines, languageOf(path));
+  const pieces = useColours(lines, languageOf(path));
   const lineAt = (at: number | null) => {
     const line = at === null ? undefined : lines[at];
-    return at === null || line === undefined ? null : { line, pieces: piecesOf(at) };
+    return at === null || line === undefined ? null : { line, pieces: pieces(at) };
   };
   const left = lineAt(row.kind === 'pair' ? row.left : row.at);
   const right = row.kind === 'pair' ? lineAt(row.right) : left;
@@ -293,6 +295,12 @@ const Code = ({ line, pieces }: ShownLine) => (
         <Seen text={text} kind="code" />
       </span>
     ))}
+    {line.bytes !== undefined && (
+      <Hint span size="xs">
+        {' '}
+        … This line is {formatSize(line.bytes)} long: only its beginning is shown.
+      </Hint>
+    )}
   </span>
 );
 
@@ -377,25 +385,33 @@ function Content({ name, title, content }: { name: string; title: string; conten
 const partnersOf = memoizeByObject<readonly PatchLine[], (number | null)[]>(partners);
 
 /** By patch and language; a patch is one array of lines for as long as it is loaded. */
-const coloursOf = memoizeByObject((lines: readonly PatchLine[]) => {
-  const known = new Map<string, { highlight: Highlight | null; colours: ReturnType<typeof createLineColours> }>();
+const piecesOf = memoizeByObject((lines: readonly PatchLine[]) => {
+  const known = new Map<string, { highlight: Highlight | null; pieces: (at: number) => readonly Piece[] }>();
   return (language: string | null, highlight: Highlight | null) => {
     const found = known.get(language ?? '');
-    if (found !== undefined && found.highlight === highlight) return found.colours;
+    if (found !== undefined && found.highlight === highlight) return found.pieces;
     const colour = language === null || highlight === null ? null : (text: string) => highlight(text, language);
-    const colours = createLineColours(lines, colour);
-    known.set(language ?? '', { highlight, colours });
-    return colours;
+    const pieces = createPieces(lines, colour);
+    known.set(language ?? '', { highlight, pieces });
+    return pieces;
   };
 });
 
-/** Returns a function that gives the parts of a line, coloured, with the words marked that changed in it. */
-function useColours(lines: readonly PatchLine[], language: string | null): (at: number) => Piece[] {
-  const highlight = useHighlight(language !== null);
-  const colours = coloursOf(lines)(language, highlight);
-  return (at) => {
+/** Returns a function that gives the parts of a line, coloured, with the words marked that changed in it. It remembers them. */
+function createPieces(lines: readonly PatchLine[], colour: Parameters<typeof createLineColours>[1]) {
+  const colours = createLineColours(lines, colour);
+  const made = new Map<number, readonly Piece[]>();
+  return (at: number): readonly Piece[] => {
+    const before = made.get(at);
+    if (before !== undefined) return before;
     const other = partnersOf(lines)[at] ?? null;
     const ranges = other === null ? [] : changedRanges(lines[at]?.text ?? '', lines[other]?.text ?? '');
-    return withChanges(colours(at), ranges);
+    const pieces = withChanges(colours(at), ranges);
+    made.set(at, pieces);
+    return pieces;
   };
+}
+
+function useColours(lines: readonly PatchLine[], language: string | null): (at: number) => readonly Piece[] {
+  return piecesOf(lines)(language, useHighlight(language !== null));
 }

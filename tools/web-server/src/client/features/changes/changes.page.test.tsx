@@ -37,7 +37,11 @@ it('shows all changes, those of the last turn or of one commit, and says which',
       if (path !== undefined)
         return { diff: { ...all, files: [fileDiff(path, { patch: '@@ -1 +1,2 @@\n same\n+x\n' })] } };
       if (range === undefined) return { diff: all };
-      const part = { base: 'd'.repeat(40), commits: [], files: [fileDiff(range === 'turn' ? 'b.ts' : 'a.ts')] };
+      const part = {
+        base: 'd'.repeat(40),
+        commits: [],
+        files: [fileDiff(range === 'turn' ? 'b.ts' : 'a.ts', { version: '3..4' })],
+      };
       return { diff: { ...all, ...part, since: range === 'turn' ? at(5) : null } };
     },
   });
@@ -62,11 +66,97 @@ it('shows all changes, those of the last turn or of one commit, and says which',
   await user.selectOptions(choice, 'fffffff Write the form');
   await changes.findByText('in commit fffffff');
   expect(names()).toEqual([expect.stringContaining('a.ts')]);
-  expect(sent('get_diff')).toContainEqual({ stageId: 'STAGE-1', range: 'f'.repeat(40) });
+  expect(sent('get_diff')).toContainEqual(expect.objectContaining({ stageId: 'STAGE-1', range: 'f'.repeat(40) }));
 
   await user.selectOptions(choice, 'All changes');
   await changes.findByText(/compared with/);
   expect(names()).toHaveLength(2);
+});
+
+it('reads thousands of files page by page, from the same moment, and no patch of a file that has not changed', async () => {
+  const all = Array.from({ length: 1_200 }, (_, n) =>
+    fileDiff(`src/file-${n}.ts`, { status: 'added', oldMode: null, version: `..${n}` }),
+  );
+  const { user, server, changes, sent } = await openChanges(stageDiff([]));
+  let diff = stageDiff(all);
+  server.answer({
+    get_diff({ path, from, limit }) {
+      if (path !== undefined) return { diff: { ...diff, files: [fileDiff(path, { patch: '@@ -0,0 +1 @@\n+x\n' })] } };
+      const [first, most] = [Number(from ?? 0), Number(limit)];
+      return { diff: { ...diff, files: diff.files.slice(first, first + most), total: diff.files.length } };
+    },
+  });
+  server.emit('session-updated', session('STAGE-1', { state: 'busy', stateSince: at(1) }));
+  await changes.findByText(/^1,?200 files/);
+  const { base, tree } = diff;
+  const pages = sent('get_diff').filter((input) => 'from' in Object(input));
+  expect(pages).toMatchObject([
+    { base, tree, from: '500' },
+    { base, tree, from: '1000' },
+  ]);
+  await user.click(changes.getByRole('button', { name: 'Show the tree of files' }));
+  const files = changes.getByRole('tree');
+  // What is out of sight is not there, and what is there says where it is.
+  expect(within(files).getAllByRole('treeitem').length).toBeLessThan(100);
+  const item = await within(files).findByRole('treeitem', { name: /file-1\.ts/ });
+  expect(['aria-level', 'aria-posinset', 'aria-setsize'].map((name) => item.getAttribute(name))).toEqual([
+    ...['2', '2', '1200'],
+  ]);
+  await changes.findAllByText('x');
+
+  const reads = sent('get_diff').filter((input) => 'path' in Object(input));
+  await expect.poll(() => changes.queryAllByRole('status').length).toBe(0);
+  diff = stageDiff(
+    all.map((file, n) => (n === 0 ? { ...file, version: '..new' } : file)),
+    { tree: 'e'.repeat(40) },
+  );
+  server.emit('session-updated', session('STAGE-1', { state: 'waiting', stateSince: at(2) }));
+  await expect
+    .poll(() => sent('get_diff'))
+    .toContainEqual(expect.objectContaining({ path: 'src/file-0.ts', tree: 'e'.repeat(40) }));
+  await expect.poll(() => changes.queryAllByRole('status').length).toBe(0);
+  const again = sent('get_diff').filter((input) => 'path' in Object(input) && !reads.includes(input));
+  expect(again.filter((input) => Object(input).tree === 'e'.repeat(40))).toMatchObject([{ path: 'src/file-0.ts' }]);
+});
+
+it('reads a long patch part by part as its end comes into view, and says that a line is cut', async () => {
+  const { server, changes, sent } = await openChanges(stageDiff([fileDiff('a.ts', { additions: 3 })]));
+  server.answer({
+    get_diff: ({ path, from }) => {
+      if (path === undefined) return { diff: stageDiff([fileDiff('a.ts', { additions: 3 })]) };
+      const part =
+        from === undefined
+          ? { patch: '@@ -1 +1,4 @@\n same\n+one\n', next: 23, cut: [{ line: 2, bytes: 5_000_000 }] }
+          : { patch: '+two\n+three\n', next: null, cut: [] };
+      return { diff: stageDiff([fileDiff('a.ts', part)]) };
+    },
+  });
+  await changes.findByText(/This line is 5\.0 MB long: only its beginning is shown/);
+  await changes.findByText('three');
+  changes.getByRole('button', { name: 'Comment on line 4' });
+  expect(sent('get_diff').filter((input) => 'path' in Object(input))).toMatchObject([{ path: 'a.ts' }, { from: '23' }]);
+});
+
+it('moves through the tree by keys, opens and closes folders, and goes to a file', async () => {
+  const files = ['src/a.ts', 'src/b.ts', 'z.ts'].map((path) => fileDiff(path));
+  const patches = Object.fromEntries(files.map(({ path }) => [path, '@@ -1 +1,2 @@\n same\n+x\n']));
+  const { user, changes } = await openChanges(stageDiff(files), patches);
+  await user.click(await changes.findByRole('button', { name: 'Show the tree of files' }));
+  const tree = changes.getByRole('tree');
+  const active = () => document.getElementById(tree.getAttribute('aria-activedescendant') ?? '')?.textContent;
+  await user.click(within(tree).getByRole('treeitem', { name: 'src' }));
+  await expect.poll(() => within(tree).queryByRole('treeitem', { name: /b\.ts/ })).toBeNull();
+  await user.click(within(tree).getByRole('treeitem', { name: 'src' }));
+  await within(tree).findByRole('treeitem', { name: /b\.ts/ });
+  act(() => tree.focus());
+  await user.keyboard('{Home}');
+  await expect.poll(active).toContain('src');
+  await user.keyboard('{ArrowLeft}');
+  await expect.poll(() => within(tree).getAllByRole('treeitem').length).toBe(2);
+  await user.keyboard('{ArrowRight}{ArrowRight}{ArrowDown}');
+  await expect.poll(active).toContain('b.ts');
+  await user.keyboard('{Enter}');
+  await expect.poll(() => document.activeElement?.getAttribute('aria-label')).toBe('Changed files');
 });
 
 it('says why a range cannot be shown, and leads back to all changes', async () => {

@@ -17,7 +17,7 @@ const file = (path: string) =>
   });
 const files = [file('a.ts'), file('b.ts')];
 const lines = patchLines('@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n');
-const loaded: Loaded = { state: 'ready', patch: '', lines };
+const loaded: Loaded = { state: 'ready', patch: [], lines, isPart: false };
 
 function all(isSplit: boolean) {
   const loadedOf = () => loaded;

@@ -8,11 +8,19 @@ import {
   type StageView,
   visibleText,
 } from '@callboard/contract';
-import { Box, Button, Flex, Loader, Text } from '@mantine/core';
+import { Button, Flex, Loader, Text } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
-import { IconChevronRight, IconFolder } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, type ReactNode, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import {
+  type ComponentType,
+  type ReactNode,
+  useDeferredValue,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
@@ -21,14 +29,16 @@ import { useSidePane } from '../../data/side-pane.ts';
 import { rangeDiffQuery, stageDiffQuery, useReloadDiff, useShownChanges } from '../../data/stage-diff.ts';
 import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { authorText, linesText } from '../../lib/comment-text.ts';
-import { fileName, pathText } from '../../lib/tool-text.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import { pathText } from '../../lib/tool-text.ts';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
-import { Output, RowButton } from '../../ui/primitives.tsx';
+import { Output } from '../../ui/primitives.tsx';
 import { isTextField, useShortcuts } from '../../ui/shortcuts.tsx';
 import { Seen } from '../../ui/text.tsx';
 import { inOrderOf } from './change-rows.ts';
-import { ChangesHead, Counts, StatusLetter } from './changes-head.tsx';
+import { ChangesHead } from './changes-head.tsx';
 import { ChangesList } from './changes-list.tsx';
+import { ChangesTree, inTreeOrder } from './changes-tree.tsx';
 import { ReviewBar, useComments, useWriting } from './comments.tsx';
 import { useReviewUi } from './line-selection.ts';
 import css from './stage-changes.module.css';
@@ -59,9 +69,10 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
   }, [all.data, stage.id]);
   const reload = useReloadDiff(stage.id);
   useReloadAtSteps(stage, reload);
-  const shown = useShown(range, data);
+  // Thousands of files are put in order, drawn as a tree and as a list in one task each.
+  const shown = useDeferredValue(useShown(range, data), null);
   const saved = data !== undefined || error === null ? shown : null;
-  const diff = useMemo(() => saved && { ...saved.diff, files: inTreeOrder(saved.diff.files) }, [saved]);
+  const diff = useMemo(() => saved && { ...saved.diff, files: orderOf(saved.diff.files) }, [saved]);
   return (
     <Flex component="section" direction="column" flex={1} mih={0} miw={0} aria-label="Changes">
       {stage.worktree === null && (
@@ -133,71 +144,7 @@ function useReloadAtSteps({ session, worktree }: StageView, reload: () => void):
   });
 }
 
-/** A line of the tree of changed files. */
-export interface TreeRow {
-  key: string;
-  depth: number;
-  /** The file's or folder's own name; a folder whose only content is a folder is one line with both names. */
-  name: string;
-  /** The place in the list of files; null for a folder. */
-  file: number | null;
-}
-
-interface Folder {
-  folders: Map<string, Folder>;
-  files: { name: string; path: string; at: number }[];
-}
-
-const emptyFolder = (): Folder => ({ folders: new Map(), files: [] });
-
-/** The files in the order of the tree: folders first, then by name. */
-export function inTreeOrder(files: readonly FileDiff[]): FileDiff[] {
-  return rowsOf(files, null).flatMap(({ file }) => (file === null ? [] : (files[file] ?? [])));
-}
-
-/** The tree of the files; the content of a closed folder is left out. */
-export const treeRows = (files: readonly FileDiff[], closed: ReadonlySet<string>): TreeRow[] => rowsOf(files, closed);
-
-function rowsOf(files: readonly FileDiff[], closed: ReadonlySet<string> | null): TreeRow[] {
-  const root = emptyFolder();
-  for (const [at, { path }] of files.entries()) {
-    const parts = fileName(path).split('/');
-    let folder = root;
-    for (const part of parts.slice(0, -1)) {
-      const inner = folder.folders.get(part) ?? emptyFolder();
-      folder.folders.set(part, inner);
-      folder = inner;
-    }
-    folder.files.push({ name: parts.at(-1) ?? path, path, at });
-  }
-  const rows: TreeRow[] = [];
-  walk(root, { prefix: '', depth: 0 }, (row) => {
-    rows.push(row);
-    return closed === null || !closed.has(row.key);
-  });
-  return rows;
-}
-
-const byName = (one: { name: string }, other: { name: string }) =>
-  one.name.localeCompare(other.name, 'en', { numeric: true }) || (one.name < other.name ? -1 : 1);
-
-/** `add` returns whether the content of the row follows. */
-function walk(folder: Folder, place: { prefix: string; depth: number }, add: (row: TreeRow) => boolean): void {
-  const { prefix, depth } = place;
-  const folders = [...folder.folders].map(([name, inner]) => folded(name, inner)).toSorted(byName);
-  for (const { name, inner } of folders) {
-    const path = `${prefix}${name}/`;
-    if (add({ key: path, depth, name, file: null })) walk(inner, { prefix: path, depth: depth + 1 }, add);
-  }
-  for (const { name, path, at } of folder.files.toSorted(byName)) add({ key: path, depth, name, file: at });
-}
-
-/** Joins folders that have nothing but one folder. */
-function folded(name: string, inner: Folder): { name: string; inner: Folder } {
-  const [only, ...others] = inner.folders;
-  if (only === undefined || others.length > 0 || inner.files.length > 0) return { name, inner };
-  return folded(`${name}/${only[0]}`, only[1]);
-}
+const orderOf = memoizeByObject(inTreeOrder);
 
 /** Where there is room for the tree beside the files, and for two sides of a file. */
 const WIDE_ENOUGH = { tree: 720, split: 760 };
@@ -246,7 +193,7 @@ function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, e
         diff={diff}
         range={range}
         commits={commits}
-        viewed={diff.files.filter(list.isViewed).length}
+        viewed={list.viewed}
         isLoading={isLoading}
         reload={reload}
         isSplit={isSplit}
@@ -325,89 +272,6 @@ const useChangesDisplay = create<ChangesDisplay>((set) => ({
     set({ layout });
   },
 }));
-
-interface ChangesTreeProps {
-  files: readonly FileDiff[];
-  /** The place of the file in view. */
-  current: number;
-  isViewed: (file: FileDiff) => boolean;
-  choose: (file: number) => void;
-}
-
-/** The changed files in their folders. */
-function ChangesTree({ files, current, isViewed, choose }: ChangesTreeProps) {
-  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => treeRows(files, closed), [files, closed]);
-  const nav = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: follows the file in view
-  useEffect(() => {
-    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
-  }, [current]);
-  const toggle = (key: string) => {
-    const next = new Set(closed);
-    if (!next.delete(key)) next.add(key);
-    setClosed(next);
-  };
-  return (
-    <nav className={css.tree} aria-label="Files" ref={nav}>
-      <ul>
-        {rows.map((row) => {
-          const file = row.file === null ? undefined : files[row.file];
-          return (
-            <Box component="li" key={row.key} pl={14 * Math.min(row.depth, 8)}>
-              {file === undefined || row.file === null ? (
-                <FolderRow row={row} isOpen={!closed.has(row.key)} toggle={() => toggle(row.key)} />
-              ) : (
-                <FileRow
-                  file={file}
-                  name={row.name}
-                  isCurrent={row.file === current}
-                  isViewed={isViewed(file)}
-                  choose={() => choose(row.file ?? 0)}
-                />
-              )}
-            </Box>
-          );
-        })}
-      </ul>
-    </nav>
-  );
-}
-
-const FolderRow = ({ row, isOpen, toggle }: { row: TreeRow; isOpen: boolean; toggle: () => void }) => (
-  <RowButton fz="xs" c="dimmed" aria-expanded={isOpen} onClick={toggle}>
-    <IconChevronRight size={12} aria-hidden />
-    <IconFolder size={14} aria-hidden />
-    <Text span inherit ff="monospace" truncate title={visibleText(row.key, 'command')}>
-      <Seen text={row.name} kind="command" />
-    </Text>
-  </RowButton>
-);
-
-interface FileRowProps {
-  file: FileDiff;
-  name: string;
-  isCurrent: boolean;
-  isViewed: boolean;
-  choose: () => void;
-}
-
-const FileRow = ({ file, name, isCurrent, isViewed: wasViewed, choose }: FileRowProps) => (
-  <RowButton
-    fz="xs"
-    c={isCurrent ? undefined : 'dimmed'}
-    aria-current={isCurrent || undefined}
-    title={pathText(file.path)}
-    onClick={choose}
-  >
-    <StatusLetter file={file} />
-    <Text span inherit ff="monospace" truncate flex={1} td={wasViewed ? 'line-through' : undefined}>
-      <Seen text={name} kind="command" />
-    </Text>
-    {wasViewed && <span className="visually-hidden">, viewed</span>}
-    <Counts file={file} />
-  </RowButton>
-);
 
 /** The comment that the address names (`?comment=...`); null if it names none. */
 const useCommentOfAddress = (): string | null => useSearchParams()[0].get('comment');

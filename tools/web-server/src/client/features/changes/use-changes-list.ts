@@ -1,19 +1,19 @@
 import type { FileDiff, ReviewComment, StageDiff, StageId, ViewedFiles } from '@callboard/contract';
-import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import { startTransition, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { viewedQuery } from '../../data/queries.ts';
-import { filePatchQuery } from '../../data/stage-diff.ts';
+import { patchPartQuery } from '../../data/stage-diff.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
 import { useSessionUi } from '../../lib/session-ui.ts';
-import { type ChangeRow, changeRows, type Loaded, type PatchLine, patchLines, placeComments } from './change-rows.ts';
+import { type ChangeRow, changeRows, type Loaded, type PatchRead, placeComments, readPatch } from './change-rows.ts';
 import type { useWriting } from './comments.tsx';
 import { fileKey, useLineHand, useReviewUi, type Writing } from './line-selection.ts';
 
 /** A change with more lines is folded by default. */
 const LONG = 1_500;
-const LINE = 20;
+export const LINE = 20;
 const HEAD = 36;
 /** Measured once it is drawn. */
 const COMMENT = 64;
@@ -34,16 +34,23 @@ function useRows({ stageId, diff, isSplit, comments, writing }: ChangesListInput
   const { files } = diff;
   const box = useRef<HTMLElement>(null);
   const { loadedOf, ask } = usePatches(stageId, diff);
-  const commentsOf = (file: FileDiff, lines: readonly PatchLine[]) =>
-    placeComments(file, lines, withWriting(comments, writing.writing, file));
-  const rows = changeRows({ files, loadedOf, isSplit, commentsOf, ...folding });
-  const saved = rows.findIndex((row) => row.kind === 'comment' && row.id === writing.writing?.id);
+  const own = writing.writing;
+  const { isOpen, isSetAside, isImage } = folding;
+  const commented = useMemo(() => Map.groupBy(comments, ({ path }) => path), [comments]);
+  const rows = useMemo(() => {
+    const commentsOf = (file: FileDiff, lines: Parameters<typeof placeComments>[1]) =>
+      placeComments(file, lines, withWriting(commented.get(file.path) ?? [], own, file));
+    return changeRows({ files, loadedOf, isSplit, commentsOf, isOpen, isSetAside, isImage });
+  }, [files, loadedOf, isSplit, commented, own, isOpen, isSetAside, isImage]);
+  const saved = own === undefined ? -1 : rows.findIndex((row) => row.kind === 'comment' && row.id === own.id);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
-    estimateSize: (at) => sizeOf(rows[at], files),
-    getItemKey: (at) => rows[at]?.key ?? at,
+    estimateSize: useCallback((at: number) => sizeOf(rows[at], files), [rows, files]),
+    // With another function, all rows are placed anew.
+    getItemKey: useCallback((at: number) => rows[at]?.key ?? at, [rows]),
     overscan: 20,
+    useFlushSync: false,
     // Somebody writes there.
     rangeExtractor: (range) => {
       const inSight = defaultRangeExtractor(range);
@@ -51,11 +58,14 @@ function useRows({ stageId, diff, isSplit, comments, writing }: ChangesListInput
     },
   });
   const items = virtualizer.getVirtualItems();
-  const wanted = useMemo(
-    () => items.flatMap(({ index }) => (rows[index]?.kind === 'loading' ? (files[rows[index].file]?.path ?? []) : [])),
-    [items, rows, files],
+  useEffect(() =>
+    ask(
+      items.flatMap(({ index }) => {
+        const row = rows[index];
+        return row?.kind === 'loading' || row?.kind === 'more' ? (files[row.file] ?? []) : [];
+      }),
+    ),
   );
-  useEffect(() => ask(wanted));
   return { box, rows, virtualizer, items, loadedOf };
 }
 
@@ -163,10 +173,10 @@ export function useChangesList(input: ChangesListInput) {
       const file = files[at];
       if (file !== undefined) setViewed(file, !isViewed(file));
     },
-    areAllOpen: files.every(isOpen),
-    openAll: (open: boolean) => {
-      for (const file of files) setOpen(file, open);
-    },
+    areAllOpen: useMemo(() => files.every(isOpen), [files, isOpen]),
+    openAll: (open: boolean) => folding.setAllOpen(files, open),
+    /** How many files were viewed. */
+    viewed: useMemo(() => files.filter(isViewed).length, [files, isViewed]),
   };
 }
 
@@ -178,14 +188,27 @@ function useFolding(stageId: StageId) {
   const asText = useReviewUi((ui) => ui.asText);
   const { isViewed, setViewed } = useViewed(stageId);
   const keyOf = (file: FileDiff) => `file:${stageId}:${file.path}`;
-  const isLong = (file: FileDiff) => file.isGenerated || file.additions + file.deletions > LONG;
   const setOpen = (file: FileDiff, open: boolean) => useSessionUi.getState().setOpen(keyOf(file), open);
+  // Functions that stay the same while what they say does: the rows of all files depend on them.
+  const said = useMemo(() => {
+    const isLong = (file: FileDiff) => file.isGenerated || file.additions + file.deletions > LONG;
+    const chosenOf = (file: FileDiff) => opened[`file:${stageId}:${file.path}`];
+    return {
+      isOpen: (file: FileDiff) => chosenOf(file) ?? !(isLong(file) || isViewed(file)),
+      isSetAside: (file: FileDiff) => chosenOf(file) === undefined && isLong(file) && !isViewed(file),
+    };
+  }, [opened, stageId, isViewed]);
+  const isImage = useCallback(
+    (file: FileDiff) => isDrawing(file) && asText[fileKey(stageId, file.path)] !== true,
+    [asText, stageId],
+  );
   return {
+    ...said,
     isViewed,
-    isImage: (file: FileDiff) => isDrawing(file) && asText[fileKey(stageId, file.path)] !== true,
-    isOpen: (file: FileDiff) => opened[keyOf(file)] ?? !(isLong(file) || isViewed(file)),
-    isSetAside: (file: FileDiff) => opened[keyOf(file)] === undefined && isLong(file) && !isViewed(file),
+    isImage,
     setOpen,
+    setAllOpen: (files: readonly FileDiff[], open: boolean) =>
+      useSessionUi.getState().setAllOpen(files.map(keyOf), open),
     setViewed(file: FileDiff, to: boolean) {
       setViewed(file, to);
       setOpen(file, !to);
@@ -195,10 +218,9 @@ function useFolding(stageId: StageId) {
 
 /** The comments of a file, and the one that is being written and is not stored yet. */
 function withWriting(comments: readonly ReviewComment[], own: Writing | undefined, { path, version }: FileDiff) {
-  const stored = comments.filter((comment) => comment.path === path);
-  if (own === undefined || own.path !== path || stored.some(({ id }) => id === own.id)) return stored;
+  if (own === undefined || own.path !== path || comments.some(({ id }) => id === own.id)) return comments;
   const [before = '', after = ''] = version.split('..');
-  return [...stored, { ...own, version: own.side === 'old' ? before : after, quote: '' }];
+  return [...comments, { ...own, version: own.side === 'old' ? before : after, quote: '' }];
 }
 
 function sizeOf(row: ChangeRow | undefined, files: readonly FileDiff[]): number {
@@ -207,42 +229,87 @@ function sizeOf(row: ChangeRow | undefined, files: readonly FileDiff[]): number 
   if (row.kind === 'comment') return COMMENT;
   if (row.kind === 'about') return 8;
   const file = files[row.file];
-  return file === undefined ? LINE : Math.min(file.additions + file.deletions + 6, 400) * LINE;
+  return file === undefined || row.kind === 'more' ? LINE : roomFor(file);
 }
+
+/** The height that is kept for the lines of a file until they are read. */
+export const roomFor = ({ additions, deletions }: FileDiff): number => Math.min(additions + deletions + 6, 400) * LINE;
 
 const LOADING: Loaded = { state: 'loading' };
 
-const withLines = (patch: string | null): Loaded => ({
-  state: 'ready',
-  patch,
-  lines: patch === null ? [] : patchLines(patch),
-});
+/** As many patches are read at once: the browser has few connections, and others need them too. */
+const MAX_READS = 3;
 
-/** The patches of the files that were asked for. They come from the same moment as the list of files. */
-function usePatches(stageId: StageId, diff: StageDiff) {
-  const [asked, setAsked] = useState<ReadonlySet<string>>(new Set());
+interface ReadFile {
+  /** The content that was read: see `contentOf`. */
+  content: string;
+  loaded: Loaded;
+  parts: readonly string[];
+  read: PatchRead | undefined;
+  /** Where the next part begins; null if there is none. */
+  from: number | null;
+}
+
+/**
+ * The patches of the files that were asked for. They come from the same moment as the list of files; a file that has not changed
+ * since is not read again.
+ */
+function usePatches(stageId: StageId, { base, tree }: Pick<StageDiff, 'base' | 'tree'>) {
+  const cache = useQueryClient();
   const whole = useReviewUi((ui) => ui.whole);
-  const files = diff.files.filter(({ path }) => asked.has(path));
-  const results = useQueries({
-    queries: files.map(({ path }) => ({
-      ...filePatchQuery(stageId, diff, path, whole[fileKey(stageId, path)]),
-      select: withLines,
-    })),
-  });
-  const loaded = new Map(
-    files.map(({ path }, at): [string, Loaded] => {
-      const { data, error } = results[at] ?? {};
-      if (error) return [path, { state: 'failed', error }];
-      return [path, data ?? LOADING];
-    }),
-  );
+  const [files, setFiles] = useState<ReadonlyMap<string, ReadFile>>(new Map());
+  const reading = useRef(new Set<string>());
+
+  const { readOf, contentOf, isWhole } = useMemo(() => {
+    const isWhole = (path: string) => whole[fileKey(stageId, path)] ?? false;
+    const contentOf = ({ path, version }: FileDiff) => `${version || `${base}..${tree}`} ${isWhole(path)}`;
+    const readOf = (file: FileDiff) => {
+      const found = files.get(file.path);
+      // What failed is tried again with the next list of files.
+      const content = found?.loaded.state === 'failed' ? `${contentOf(file)} ${tree}` : contentOf(file);
+      return found?.content === content ? found : undefined;
+    };
+    return { readOf, contentOf, isWhole };
+  }, [files, whole, stageId, base, tree]);
+
+  async function readNext(file: FileDiff, before: ReadFile | undefined, from: number): Promise<ReadFile> {
+    const content = contentOf(file);
+    const { parts = [], read } = before ?? {};
+    try {
+      const options = { path: file.path, isWhole: isWhole(file.path), from };
+      const { patch, next, cut } = await cache.fetchQuery(patchPartQuery(stageId, { base, tree }, options));
+      if (patch === null) return { content, loaded: { ...NOT_SHOWN }, parts, read, from: null };
+      const now = readPatch(patch, read, new Map(cut.map(({ line, bytes }) => [line, bytes])));
+      const all = [...parts, patch];
+      const loaded: Loaded = { state: 'ready', patch: all, lines: now.lines, isPart: next !== null };
+      return { content, loaded, parts: all, read: now, from: next };
+    } catch (error) {
+      const loaded: Loaded = { state: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
+      return { content: `${content} ${tree}`, loaded, parts: [], read: undefined, from: null };
+    }
+  }
+
   return {
-    loadedOf: ({ path }: FileDiff): Loaded => loaded.get(path) ?? LOADING,
-    ask(paths: readonly string[]): void {
-      if (paths.some((path) => !asked.has(path))) setAsked(new Set([...asked, ...paths]));
+    loadedOf: useCallback((file: FileDiff): Loaded => readOf(file)?.loaded ?? LOADING, [readOf]),
+    /** Reads these files, or what follows of them, a few at a time. Called after each, it goes on with those that are in sight then. */
+    ask(wanted: readonly FileDiff[]): void {
+      for (const file of wanted) {
+        const before = readOf(file);
+        const from = before === undefined ? 0 : before.from;
+        if (from === null || reading.current.size >= MAX_READS || reading.current.has(file.path)) continue;
+        reading.current.add(file.path);
+        void readNext(file, before, from).then((now) => {
+          reading.current.delete(file.path);
+          // Whoever scrolls or types meanwhile goes first.
+          startTransition(() => setFiles((all) => new Map(all).set(file.path, now)));
+        });
+      }
     },
   };
 }
+
+/** Binary content, or what a newer server does not show. */
+const NOT_SHOWN: Loaded = { state: 'ready', patch: null, lines: [], isPart: false };
 
 const NONE: Readonly<ViewedFiles> = {};
 
@@ -259,7 +326,7 @@ function useViewed(stageId: StageId) {
     done: (reply) => void cache.setQueryData(queryKey, reply.viewed),
   });
   return {
-    isViewed: ({ path, version }: Version) => isSameVersion(viewed[path] ?? '', version),
+    isViewed: useCallback(({ path, version }: Version) => isSameVersion(viewed[path] ?? '', version), [viewed]),
     setViewed({ path, version }: Version, isViewed: boolean) {
       cache.setQueryData(queryKey, (old) => old && { ...old, [path]: isViewed ? version : '' });
       const back = () => void cache.invalidateQueries({ queryKey });
@@ -270,6 +337,7 @@ function useViewed(stageId: StageId) {
 
 /** Whether a file that was viewed in one version counts as viewed in another: with the same content, whatever it is compared with. */
 function isSameVersion(viewed: string, version: string): boolean {
+  if (viewed === '') return false;
   const [, content] = version.split('..');
   return version !== '' && (viewed === version || (content !== '' && viewed.split('..')[1] === content));
 }
@@ -315,7 +383,7 @@ export const isDrawing = ({ path, oldMode, newMode, isBinary }: FileDiff): boole
 
 /** Why there are no lines to show; null if there are some, or if the content is shown as a whole. */
 export function emptyText({ status, isBinary }: FileDiff, patch: string | null): string | null {
-  if (patch === null) return isBinary ? null : 'This change is too long to be shown here.';
+  if (patch === null) return isBinary ? null : 'This change cannot be shown here.';
   if (patch !== '') return null;
   return status === 'added' || status === 'deleted' ? 'An empty file.' : 'Its content is unchanged.';
 }

@@ -28,9 +28,8 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CodeBlock } from '../../ui/code.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { OutputScreen } from '../../ui/output-screen.tsx';
-import { Entry, Hint, RowButton } from '../../ui/primitives.tsx';
+import { Entry, Hint, Pane, RowButton } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import css from './checks.module.css';
 
 /** The runs of a stage's checks, newest first, with their output. */
 export default function ChecksPane({ stage }: { stage: StageView }) {
@@ -38,12 +37,12 @@ export default function ChecksPane({ stage }: { stage: StageView }) {
   const phase = stage.pipeline[stage.session?.phaseIndex ?? 0];
   const check = phase === undefined ? null : checkOf(phase.gate);
   return (
-    <section className={css.pane} aria-label="Checks">
+    <Pane aria-label="Checks">
       {phase !== undefined && check !== null && <CurrentCheck stage={stage} phase={phase.name} check={check} />}
       {error !== null && <ErrorNote lead="The checks could not be read." error={error} retry={() => void refetch()} />}
       {runs?.length === 0 && <Hint>{emptyText(stage, check)}</Hint>}
       {runs !== undefined && runs.length > 0 && <Runs runs={runs} />}
-    </section>
+    </Pane>
   );
 }
 

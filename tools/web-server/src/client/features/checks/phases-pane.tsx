@@ -8,8 +8,7 @@ import { type PhaseState, phaseStates } from '../../lib/phases.ts';
 import { modeLabel } from '../../lib/stage-options.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
-import { Hint } from '../../ui/primitives.tsx';
-import css from './checks.module.css';
+import { Hint, Pane } from '../../ui/primitives.tsx';
 import { phasesQuery } from './checks-pane.tsx';
 
 const ICONS = { done: IconCircleCheck, current: IconPlayerPlay, 'to come': IconCircle };
@@ -21,7 +20,7 @@ export default function PhasesPane({ stage }: { stage: StageView }) {
   const states = phaseStates(stage);
   const reached = stage.session?.phaseIndex ?? -1;
   return (
-    <section className={css.pane} aria-label="Phases">
+    <Pane aria-label="Phases">
       <Flex component="ol" direction="column" gap={20}>
         {stage.pipeline.map((phase, index) => (
           <PhaseStep
@@ -35,7 +34,7 @@ export default function PhasesPane({ stage }: { stage: StageView }) {
           />
         ))}
       </Flex>
-    </section>
+    </Pane>
   );
 }
 

@@ -43,7 +43,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { CopyButton } from '../../ui/code.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
-import { FactList, Hint } from '../../ui/primitives.tsx';
+import { FactList, Hint, Pane } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
 import css from '../../ui/stage-head.module.css';
 import { Seen } from '../../ui/text.tsx';
@@ -61,7 +61,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
   const sessionId = session?.sessionId ?? null;
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
-    <section className={css.details} aria-label="Details">
+    <Pane className={css.details} aria-label="Details">
       <FactList>
         <Row name="Title">{stage.title}</Row>
         <Row name="Stage">{stage.id}</Row>
@@ -155,7 +155,7 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
           <PromptFiles stage={stage} />
         </Row>
       </FactList>
-    </section>
+    </Pane>
   );
 }
 
@@ -199,7 +199,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
   const capabilities = useCapabilities({ stageId: stage.id });
   const models = modelOptions(capabilities, model);
   return (
-    <div className={css.switches} aria-busy={isBusy}>
+    <Group gap="xs" className={css.switches} aria-busy={isBusy}>
       <span role="status" className={css.confirming}>
         {isBusy && (
           <>
@@ -232,7 +232,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
           if (chosen.success) setModel.mutate({ effort: chosen.data });
         }}
       />
-    </div>
+    </Group>
   );
 }
 

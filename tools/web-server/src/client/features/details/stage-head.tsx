@@ -1,5 +1,5 @@
 import { type ContextUsage, checkAtGate, hasEnded, isChecking, type StageView } from '@callboard/contract';
-import { ActionIcon, Button, Menu } from '@mantine/core';
+import { ActionIcon, Anchor, Box, Button, Flex, Menu } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconBellRinging,
@@ -34,7 +34,7 @@ import {
   useStopStage,
   useUndoCompletion,
 } from '../../data/stage-commands.ts';
-import { METHOD_NAMES, mergedText } from '../../lib/completion-text.ts';
+import { METHOD_NAMES, mergedText } from '../../lib/finish-text.ts';
 import { cost, count, exactTime } from '../../lib/format.ts';
 import { phaseAtGate, phaseText } from '../../lib/phases.ts';
 import {
@@ -47,8 +47,8 @@ import {
 } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
-import finishStyles from '../../ui/finish.module.css';
 import { IsolationMark, MachineMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
+import { Meter, NeedsButton } from '../../ui/primitives.tsx';
 import { PullRequestLine } from '../../ui/pull-request-line.tsx';
 import { isComposing, KeyHint, useRecentlyShown, useTopLayer } from '../../ui/shortcuts.tsx';
 import css from '../../ui/stage-head.module.css';
@@ -87,7 +87,7 @@ export function StageHead({ stage, pending, unsettled, check, CheckSlot }: Stage
         </h1>
         <StageIdText id={stage.id} />
       </div>
-      <div className={clsx(css.facts, 'figures')}>
+      <div className={css.facts}>
         <span className={css.state} data-tone={tone}>
           {text}
         </span>
@@ -100,9 +100,15 @@ export function StageHead({ stage, pending, unsettled, check, CheckSlot }: Stage
                 <TimeSince at={session.stateSince} />
               </span>
             )}
-            <Link className={css.isolation} to={`/stages/${stage.id}?tab=details`}>
+            <Anchor
+              component={Link}
+              c="inherit"
+              underline="never"
+              visibleFrom="sm"
+              to={`/stages/${stage.id}?tab=details`}
+            >
               <IsolationMark session={session} hasWord />
-            </Link>
+            </Anchor>
             {place !== null && <MachineMark {...place} className={css.machine} />}
             <span title="Cost so far">{cost(usageOf(session).costUsd)}</span>
             {session.contextUsage !== null && <ContextBar usage={session.contextUsage} />}
@@ -134,11 +140,13 @@ function ProjectOf({ projectId }: { projectId: StageView['projectId'] }) {
     select: (view) => view.projects.find((project) => project.id === projectId)?.name,
   });
   return (
-    <span className={css.project}>
+    <Flex component="span" flex="none" gap={6} align="center" c="dimmed" fz="row" style={{ alignSelf: 'center' }}>
       <ProjectMark name={name} />
-      <span>{name}</span>
-      <span aria-hidden>/</span>
-    </span>
+      <span className="hidden-on-phone">{name}</span>
+      <span className="hidden-on-phone" aria-hidden>
+        /
+      </span>
+    </Flex>
   );
 }
 
@@ -146,10 +154,16 @@ function ProjectOf({ projectId }: { projectId: StageView['projectId'] }) {
 function Signal({ pending, check }: { pending: number; check: () => void }) {
   const text = count(pending, 'open request', 'open requests');
   return (
-    <button type="button" className={css.bell} aria-label={`${text} of this stage`} title={text} onClick={check}>
-      <IconBellRinging size={16} aria-hidden />
-      <span>{pending}</span>
-    </button>
+    <NeedsButton
+      className={css.bell}
+      px={10}
+      leftSection={<IconBellRinging size={16} aria-hidden />}
+      aria-label={`${text} of this stage`}
+      title={text}
+      onClick={check}
+    >
+      {pending}
+    </NeedsButton>
   );
 }
 
@@ -158,10 +172,10 @@ function ContextBar({ usage }: { usage: ContextUsage }) {
   const percent = Math.round(usage.percentage);
   const text = `${usage.usedTokens.toLocaleString()} of ${usage.maxTokens.toLocaleString()} tokens of context used`;
   return (
-    <span className={css.context} title={text}>
-      <span className={css.meter} aria-hidden>
-        <span style={{ width: `${Math.min(100, Math.max(2, percent))}%` }} />
-      </span>
+    <span className={css.machine} title={text}>
+      <Box w={48} visibleFrom="sm">
+        <Meter share={Math.max(2, percent) / 100} />
+      </Box>
       <span className="visually-hidden">{text}</span>
       <span aria-hidden>ctx {percent}%</span>
     </span>
@@ -348,10 +362,18 @@ function Outcome({ stage }: { stage: StageView }) {
       : `${merged.pullRequest === null ? METHOD_NAMES[merged.method] : `Pull request #${merged.pullRequest}`}: ${count(merged.commits, 'commit')}, ${count(merged.files, 'file')} of ${merged.branch}, ${exactTime(merged.at)}`;
   const Icon = tone === 'merged' ? IconGitMerge : IconCircleCheck;
   return (
-    <span className={finishStyles.outcome} data-tone={tone} title={details}>
+    <Flex
+      component="span"
+      gap="xs"
+      align="center"
+      c={tone === 'merged' ? undefined : 'dimmed'}
+      fz="row"
+      data-tone={tone}
+      title={details}
+    >
       <Icon size={16} aria-hidden />
       {text}
-    </span>
+    </Flex>
   );
 }
 

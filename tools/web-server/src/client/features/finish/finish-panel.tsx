@@ -33,7 +33,7 @@ import {
   METHOD_NAMES,
   needsAsking,
   planText,
-} from '../../lib/completion-text.ts';
+} from '../../lib/finish-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import css from '../../ui/finish.module.css';

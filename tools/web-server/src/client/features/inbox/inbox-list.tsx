@@ -1,7 +1,6 @@
 import { type PendingRequest, type StageView, waitingSince } from '@callboard/contract';
-import { Anchor, Button, Checkbox, Group, Text } from '@mantine/core';
+import { Anchor, Box, Button, Checkbox, Flex, Group, Text } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
-import clsx from 'clsx';
 import { memo, type ReactElement, type ReactNode, useEffect, useId, useRef } from 'react';
 import { Link } from 'react-router';
 import { clockTime, count, requestKey } from '../../lib/format.ts';
@@ -233,9 +232,9 @@ const RequestRow = memo(function RequestRow({ request, isLater = false, until, .
           <TextWithPath text={summary} path={askPath(request, folder)} isLine />
         </span>
       </div>
-      {held !== undefined && <div className={css.rowMore}>{held.by} is answering</div>}
-      {request.agent !== null && <div className={css.rowMore}>by agent “{request.agent}”</div>}
-      {isLater && until != null && <div className={css.rowMore}>calls again at {clockTime(until)}</div>}
+      {held !== undefined && <div className="faint">{held.by} is answering</div>}
+      {request.agent !== null && <div className="faint">by agent “{request.agent}”</div>}
+      {isLater && until != null && <div className="faint">calls again at {clockTime(until)}</div>}
     </Row>
   );
 });
@@ -282,16 +281,16 @@ function Row({ id, stageId, at, isSelected, address, place, children }: RowFrame
   const title = place?.title ?? stageId;
   return (
     <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }} onClick={() => askFor(id)}>
-      <div className={css.rowTop}>
+      <Flex align="center" gap={6}>
         {place?.project !== undefined && <ProjectMark name={place.project} />}
         <strong className="truncate" title={title}>
           {title}
         </strong>
         <StageIdText id={stageId} />
-        <span className={clsx(css.rowTime, 'figures')}>
+        <Text span ml="auto" size="row" className="figures" data-tone="needs">
           <TimeSince at={at} />
-        </span>
-      </div>
+        </Text>
+      </Flex>
       {children}
     </Link>
   );
@@ -495,5 +494,5 @@ export function Viewed({ about }: { about: string }) {
       observer.disconnect();
     };
   }, [about]);
-  return <span ref={end} className={css.end} data-end-of={about} aria-hidden />;
+  return <Box component="span" ref={end} display="block" h={1} data-end-of={about} aria-hidden />;
 }

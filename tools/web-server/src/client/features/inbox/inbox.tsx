@@ -121,7 +121,7 @@ export function Inbox({ others, hasOthers }: InboxProps) {
       data-detail={isBatch ? params.has(BATCH) : wanted !== null && selected !== undefined}
       data-empty={selected === undefined}
     >
-      <div className={css.held}>
+      <div style={{ gridColumn: '1 / -1' }}>
         <DelayedAnswers />
       </div>
       <section className={css.pane} aria-labelledby="inbox-title">
@@ -222,7 +222,7 @@ interface PickedBarProps {
 /** How many are picked. From two on they are shown beside the list; on a phone after a tap. */
 function PickedBar({ count, show, clear }: PickedBarProps) {
   return (
-    <Group className={css.pickedBar} wrap="nowrap" p="8px 8px 8px 20px" fz="row">
+    <Group wrap="nowrap" p="8px 8px 8px 20px" fz="row" style={{ borderTop: '1px solid var(--line)' }}>
       <Text span inherit flex={1} role="status">
         {count === 1 ? '1 picked: pick another to decide both' : `${count} picked`}
       </Text>

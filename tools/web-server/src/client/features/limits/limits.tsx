@@ -134,17 +134,14 @@ export function LimitBanner({ stage }: { stage: StageView }) {
     </Button>
   );
   return (
-    <Banner isCalm icon={<IconHourglass size={20} />} aria-labelledby="usage-limit">
-      <IconHourglass size={20} aria-hidden />
-      <div>
-        <h2 id="usage-limit">{text}</h2>
-        <p>{bannerText(wait)}</p>
-        <Group>
-          {button('now', 'Try now')}
-          {wait.goesOnAt !== null && button('never', 'Do not continue')}
-          {wait.goesOnAt === null && wait.resetsAt !== null && button('at-reset', resetLabel(wait.resetsAt))}
-        </Group>
-      </div>
+    <Banner isCalm icon={<IconHourglass size={20} aria-hidden />} aria-labelledby="usage-limit">
+      <h2 id="usage-limit">{text}</h2>
+      <p>{bannerText(wait)}</p>
+      <Group>
+        {button('now', 'Try now')}
+        {wait.goesOnAt !== null && button('never', 'Do not continue')}
+        {wait.goesOnAt === null && wait.resetsAt !== null && button('at-reset', resetLabel(wait.resetsAt))}
+      </Group>
     </Banner>
   );
 }

@@ -1,13 +1,13 @@
 import type { Numbers, StageId } from '@callboard/contract';
-import { Button, Group, Text } from '@mantine/core';
+import { Box, Button, Group, Paper, Text } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconDownload } from '@tabler/icons-react';
-import { useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { Link } from 'react-router';
 import { Bar, BarChart, CartesianGrid, LabelList, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
 import { saveFile } from '../../lib/files.ts';
 import { count, exactDuration } from '../../lib/format.ts';
 import { useNow } from '../../lib/hooks.ts';
-import { Hint } from '../../ui/primitives.tsx';
+import { Hint, Table } from '../../ui/primitives.tsx';
 import {
   addUp,
   type BarFigure,
@@ -49,7 +49,7 @@ export function Bars({ figure, isByDay }: BarsProps) {
   const format = (value: number) => shortValue(measure, value);
   const height = isByDay ? HEIGHT : bars.length * ROW_HEIGHT + ROW_HEIGHT;
   return (
-    <div className={css.chart} style={{ height }} aria-hidden>
+    <Box mt="sm" h={height} className="figures" aria-hidden>
       <ResponsiveContainer width="100%" height="100%" initialDimension={{ ...FIRST_SIZE, height }}>
         <BarChart
           data={[...bars]}
@@ -109,7 +109,7 @@ export function Bars({ figure, isByDay }: BarsProps) {
           ))}
         </BarChart>
       </ResponsiveContainer>
-    </div>
+    </Box>
   );
 }
 
@@ -125,17 +125,19 @@ const cut = (label: string): string =>
 function Tip({ bar, figure: { series, measure } }: { bar: OneBar; figure: BarFigure }) {
   const parts = series.filter(({ key }) => (bar.parts[key] ?? 0) > 0);
   return (
-    <div className={css.tip}>
+    <Paper withBorder shadow="var(--shadow-menu)" bg="var(--raised)" p="8px 12px" fz="row">
       <strong>{bar.label}</strong>
       {parts.length === 0 && <Group gap={6}>Nothing</Group>}
       {parts.map(({ key, label, check }) => (
         <Group gap={6} key={key}>
           <Swatch check={check} />
           <span>{label}</span>
-          <span className="figures">{formatValue(measure, bar.parts[key] ?? 0)}</span>
+          <Text span inherit ml="auto" pl="md" className="figures">
+            {formatValue(measure, bar.parts[key] ?? 0)}
+          </Text>
         </Group>
       ))}
-    </div>
+    </Paper>
   );
 }
 
@@ -178,8 +180,15 @@ export const Checks = () => (
   </svg>
 );
 
-/** A sample of a look, for a legend. */
-export const Swatch = ({ check }: { check: number }) => (
+/** A sample of a look, and what it means. */
+export const LegendItem = ({ check, children }: { check: number; children: ReactNode }) => (
+  <Group component="li" gap={6}>
+    <Swatch check={check} />
+    <span>{children}</span>
+  </Group>
+);
+
+const Swatch = ({ check }: { check: number }) => (
   <svg width={14} height={14} aria-hidden>
     <rect x={0.5} y={0.5} width={13} height={13} rx={2} fill={fillOf(check)} stroke={strokeOf(check)} />
   </svg>
@@ -202,10 +211,8 @@ export function Timeline({ numbers, names }: TimelineProps) {
   const { leftOut, waitsLeftOut, leastMs } = numbers.timeline;
   const deleted = new Set(numbers.stages.flatMap(({ stageId, isDeleted }) => (isDeleted ? [stageId] : [])));
   return (
-    <section className={css.timeline} aria-label="Sessions over time">
-      <div className={css.figureHead}>
-        <h2>Sessions over time</h2>
-      </div>
+    <Box component="section" py="lg" aria-label="Sessions over time">
+      <h2>Sessions over time</h2>
       <Hint mt="xs">
         When Claude’s process ran, by stage; the stage that ran last comes first. Waits shorter than{' '}
         {exactDuration(leastMs)} are too narrow to draw, and not in the table and its CSV file.
@@ -218,16 +225,10 @@ export function Timeline({ numbers, names }: TimelineProps) {
         </Text>
       ) : (
         <>
-          <ul className={css.legend}>
-            <li>
-              <Swatch check={1} />
-              Ran
-            </li>
-            <li>
-              <Swatch check={4} />
-              Waited for a person
-            </li>
-          </ul>
+          <Group component="ul" gap="4px 16px" mt="sm" fz="row">
+            <LegendItem check={1}>Ran</LegendItem>
+            <LegendItem check={4}>Waited for a person</LegendItem>
+          </Group>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
           <section className={css.lines} aria-label="Time line" tabIndex={0}>
             <DayMarks numbers={numbers} />
@@ -245,7 +246,7 @@ export function Timeline({ numbers, names }: TimelineProps) {
           <FigureTable name="Sessions over time" table={timelineTable(numbers, names, now)} />
         </>
       )}
-    </section>
+    </Box>
   );
 }
 
@@ -470,16 +471,23 @@ export function FigureTable({ name, table }: FigureTableProps) {
 }
 
 function Rows({ name, table: { columns, rows } }: FigureTableProps) {
-  const cell = (at: number) => (columns[at] !== undefined && isNumber(columns[at]) ? css.number : undefined);
+  const isFigure = (at: number) => (columns[at] !== undefined && isNumber(columns[at])) || undefined;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
-    <section className={css.rows} aria-label={`Table: ${name}`} tabIndex={0}>
-      <table className={css.table}>
+    <Paper
+      withBorder
+      mt="xs"
+      mah={320}
+      style={{ overflow: 'auto' }}
+      component="section"
+      aria-label={`Table: ${name}`}
+      tabIndex={0}
+    >
+      <Table>
         <caption className="visually-hidden">{name}</caption>
         <thead>
           <tr>
             {columns.map(({ title }, at) => (
-              <th key={title} scope="col" className={cell(at)}>
+              <th key={title} scope="col" data-number={isFigure(at)}>
                 {title}
               </th>
             ))}
@@ -496,7 +504,7 @@ function Rows({ name, table: { columns, rows } }: FigureTableProps) {
                     {text}
                   </th>
                 ) : (
-                  <td key={column.title} className={cell(at)}>
+                  <td key={column.title} data-number={isFigure(at)}>
                     {text}
                   </td>
                 );
@@ -504,12 +512,12 @@ function Rows({ name, table: { columns, rows } }: FigureTableProps) {
             </tr>
           ))}
         </tbody>
-      </table>
+      </Table>
       {rows.length > MAX_ROWS && (
         <Hint size="xs" p="8px 12px">
           The first {MAX_ROWS} of {rows.length} rows. The CSV file has all of them.
         </Hint>
       )}
-    </section>
+    </Paper>
   );
 }

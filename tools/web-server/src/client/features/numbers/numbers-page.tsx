@@ -1,5 +1,5 @@
 import type { BoardView, Numbers } from '@callboard/contract';
-import { Group, SegmentedControl, Text } from '@mantine/core';
+import { Box, Group, SegmentedControl, Text } from '@mantine/core';
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useSearchParams } from 'react-router';
@@ -8,8 +8,8 @@ import { client } from '../../lib/api-client.ts';
 import { cost, count, exactDuration } from '../../lib/format.ts';
 import { currentParams } from '../../lib/hooks.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { Hint } from '../../ui/primitives.tsx';
-import { Bars, Checks, FigureTable, Swatch, Timeline } from './charts.tsx';
+import { Columns, Hint } from '../../ui/primitives.tsx';
+import { Bars, Checks, FigureTable, LegendItem, Timeline } from './charts.tsx';
 import {
   type BarFigure,
   contextFigure,
@@ -46,9 +46,16 @@ export default function NumbersPage() {
   const { data: board } = useQuery({ ...boardQuery, select: boardDeps });
   const names = namesOf(numbers.data?.stages ?? [], board?.projects ?? []);
   return (
-    <div className={css.page} aria-busy={numbers.isFetching}>
+    <Box
+      pos="relative"
+      h="100%"
+      p="12px var(--edge) 32px"
+      bg="var(--surface)"
+      style={{ overflow: 'auto' }}
+      aria-busy={numbers.isFetching}
+    >
       <Checks />
-      <div className={css.top}>
+      <Group gap="4px 12px" mih={32}>
         <h1>Numbers</h1>
         {numbers.data !== undefined && <Days numbers={numbers.data} />}
         <AddressSwitch
@@ -57,7 +64,7 @@ export default function NumbersPage() {
           value={String(range)}
           options={RANGES.map((days) => ({ value: String(days), label: `${days} days` }))}
         />
-      </div>
+      </Group>
       {numbers.error !== null && (
         <ErrorNote
           lead="The numbers could not be read."
@@ -71,16 +78,16 @@ export default function NumbersPage() {
       ) : (
         <>
           <Totals numbers={numbers.data} />
-          <div className={css.grid}>
+          <Columns min={480} style={{ columnGap: 32, rowGap: 0, alignItems: 'stretch' }}>
             <WaitsSection numbers={numbers.data} names={names} />
             <RulesSection numbers={numbers.data} names={names} />
             <SpendingSection numbers={numbers.data} names={names} />
             {board !== undefined && <ContextSection board={board} />}
-          </div>
+          </Columns>
           <Timeline numbers={numbers.data} names={names} />
         </>
       )}
-    </div>
+    </Box>
   );
 }
 
@@ -257,6 +264,7 @@ function AddressSwitch({ name, label, value, options }: SwitchProps) {
     <SegmentedControl
       size="xs"
       className={css.switch}
+      ml={name === 'range' ? 'auto' : undefined}
       aria-label={label}
       data={[...options]}
       value={value}
@@ -282,11 +290,11 @@ function FigureSection({ title, about, switches, name, figure, isByDay, empty }:
   const { chart, table } = figure;
   const hidden = isByDay ? 0 : chart.total - chart.bars.length;
   return (
-    <section className={css.figure} aria-label={title}>
-      <div className={css.figureHead}>
+    <Box component="section" miw={0} py="lg" style={{ borderBottom: '1px solid var(--line)' }} aria-label={title}>
+      <Group gap="4px 12px" mih={32} justify="space-between">
         <h2>{title}</h2>
         <Group>{switches}</Group>
-      </div>
+      </Group>
       <Hint mt="xs">{about}</Hint>
       {table.rows.length === 0 ? (
         <Text c="dimmed" pt="xl" pb="sm">
@@ -304,7 +312,7 @@ function FigureSection({ title, about, switches, name, figure, isByDay, empty }:
           <FigureTable name={name} table={table} />
         </>
       )}
-    </section>
+    </Box>
   );
 }
 
@@ -312,13 +320,15 @@ function FigureSection({ title, about, switches, name, figure, isByDay, empty }:
 function Legend({ figure: { series, bars, measure } }: { figure: BarFigure }) {
   const total = ({ key }: Series) => sumOf(bars, ({ parts }) => parts[key] ?? 0);
   return (
-    <ul className={css.legend}>
+    <Group component="ul" gap="4px 16px" mt="sm" fz="row">
       {series.map((one) => (
-        <li key={one.key}>
-          <Swatch check={one.check} />
-          {one.label} <span className="figures">{shortValue(measure, total(one))}</span>
-        </li>
+        <LegendItem key={one.key} check={one.check}>
+          {one.label}{' '}
+          <Text span inherit c="dimmed" className="figures">
+            {shortValue(measure, total(one))}
+          </Text>
+        </LegendItem>
       ))}
-    </ul>
+    </Group>
   );
 }

@@ -156,22 +156,19 @@ export function PauseBanner({ stage }: { stage: StageView }) {
   });
   if (text === null) return null;
   return (
-    <Banner isCalm icon={<IconPlayerPause size={20} />} aria-labelledby="on-hold">
-      <IconPlayerPause size={20} aria-hidden />
-      <div>
-        <h2 id="on-hold">{text}</h2>
-        <p>{pausedTurnText(stage) ?? otherwise(stage)}</p>
-        <Group>
-          <Button
-            variant="default"
-            disabled={!canCommand}
-            loading={put.isPending}
-            onClick={() => put.mutate({ scope: { stageIds: [stage.id] }, held: false })}
-          >
-            Release this stage
-          </Button>
-        </Group>
-      </div>
+    <Banner isCalm icon={<IconPlayerPause size={20} aria-hidden />} aria-labelledby="on-hold">
+      <h2 id="on-hold">{text}</h2>
+      <p>{pausedTurnText(stage) ?? otherwise(stage)}</p>
+      <Group>
+        <Button
+          variant="default"
+          disabled={!canCommand}
+          loading={put.isPending}
+          onClick={() => put.mutate({ scope: { stageIds: [stage.id] }, held: false })}
+        >
+          Release this stage
+        </Button>
+      </Group>
     </Banner>
   );
 }

@@ -13,8 +13,7 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { FormEnd } from '../../ui/form-end.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { PhasesEditor } from '../../ui/phases-editor.tsx';
-import { Columns, Hint } from '../../ui/primitives.tsx';
-import own from './pipelines-form.module.css';
+import { Columns, Hint, Panel, RowButton } from '../../ui/primitives.tsx';
 
 /** The pipelines of a project: its own, to be edited, and those of `callboard.yaml` and of Callboard; how its stages are finished. */
 export function PipelinesForm({ project }: { project: Project }) {
@@ -116,17 +115,17 @@ interface FoldProps {
 function Fold({ name, facts, isOpen, toggle, children }: FoldProps) {
   const Icon = isOpen ? IconChevronDown : IconChevronRight;
   return (
-    <div className={own.pipeline}>
-      <button type="button" className={own.head} aria-expanded={isOpen} onClick={toggle}>
+    <Panel p={0} gap={0}>
+      <RowButton px={12} py={8} aria-expanded={isOpen} onClick={toggle}>
         <Icon size={16} aria-hidden />
         <strong>{name}</strong> <Hint span>{facts}</Hint>
-      </button>
+      </RowButton>
       {isOpen && (
         <Stack gap="lg" p="4px 12px 12px">
           {children}
         </Stack>
       )}
-    </div>
+    </Panel>
   );
 }
 
@@ -192,7 +191,7 @@ function Given({ pipelines, open, setOpen, copy }: GivenProps) {
         isOpen={open === key}
         toggle={() => setOpen(open === key ? null : key)}
       >
-        <Flex component="ol" direction="column" gap="md" pl={20} className={own.phases}>
+        <Flex component="ol" direction="column" gap="md" pl={20} style={{ listStyle: 'decimal' }}>
           {pipeline.phases.map(({ name, prompt, gate, conversation }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a phase is its place
             <li key={index}>

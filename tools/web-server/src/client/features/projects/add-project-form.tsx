@@ -1,5 +1,5 @@
 import { type Folder, NewProject } from '@callboard/contract';
-import { ActionIcon, Button, Flex, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, Box, Button, Flex, Group, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconArrowUp, IconChevronRight, IconFolder, IconGitBranch } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
@@ -13,9 +13,8 @@ import { describeError } from '../../lib/error-steps.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import css from '../../ui/forms.module.css';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { Hint } from '../../ui/primitives.tsx';
+import { Hint, Panel, RowButton } from '../../ui/primitives.tsx';
 import { MiddleCut } from '../../ui/text.tsx';
-import folderPickerStyles from './folder-picker.module.css';
 import { SandboxFields } from './project-fields.tsx';
 import { newSandboxForm, readSandboxForm } from './project-form.ts';
 
@@ -95,11 +94,27 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
         isRetrying={isFetching}
       />
     );
-  if (data === undefined) return <div className={folderPickerStyles.picker} aria-busy />;
+  if (data === undefined) return <Panel h={264} aria-busy />;
   const { folder, parent, folders, isCut } = data;
   return (
-    <section className={folderPickerStyles.picker} aria-label="Folders" aria-busy={isPlaceholderData}>
-      <div className={folderPickerStyles.head}>
+    <Panel
+      component="section"
+      h={264}
+      p={0}
+      gap={0}
+      style={{ overflow: 'hidden' }}
+      aria-label="Folders"
+      aria-busy={isPlaceholderData}
+    >
+      <Group
+        wrap="nowrap"
+        flex="none"
+        mih={36}
+        px="sm"
+        c="dimmed"
+        fz="xs"
+        style={{ borderBottom: '1px solid var(--line)' }}
+      >
         <ActionIcon
           variant="subtle"
           color="gray"
@@ -110,11 +125,11 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
         >
           <IconArrowUp size={16} aria-hidden />
         </ActionIcon>
-        <code>
+        <Box component="code" flex={1} miw={0}>
           <MiddleCut text={folder.path} />
-        </code>
-      </div>
-      <ul className={folderPickerStyles.list}>
+        </Box>
+      </Group>
+      <Box component="ul" className="scrolls" p="xs">
         {folders.map((one) => (
           <Row
             key={one.path}
@@ -124,7 +139,7 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
             press={() => (one.isRepository ? choose(one.path) : setAt(one.path))}
           />
         ))}
-      </ul>
+      </Box>
       {folders.length === 0 && (
         <Hint size="xs" p="8px 12px">
           No folders here.
@@ -135,7 +150,7 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
           Only the first {folders.length} are listed. Type the path below.
         </Hint>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -151,19 +166,23 @@ function Row({ folder: { name, isRepository }, isChosen, isKnown, press }: RowPr
   const Icon = isRepository ? IconGitBranch : IconFolder;
   return (
     <li>
-      <button
-        type="button"
-        className={folderPickerStyles.row}
-        data-repository={isRepository}
+      <RowButton
+        mih="max(36px, var(--touch))"
+        c={isKnown ? 'var(--faint)' : isChosen ? 'var(--accent)' : isRepository ? 'var(--text)' : 'dimmed'}
+        bg={isRepository && isChosen ? 'var(--accent-soft)' : undefined}
         {...(isRepository && { 'aria-pressed': isChosen })}
         disabled={isKnown}
         onClick={press}
       >
         <Icon size={16} aria-hidden />
-        <span className="truncate">{name}</span>
-        <span>{isKnown ? 'on the board' : isRepository ? 'repository' : ''}</span>
+        <Text span inherit flex={1} truncate>
+          {name}
+        </Text>
+        <Hint span size="xs">
+          {isKnown ? 'on the board' : isRepository ? 'repository' : ''}
+        </Hint>
         {!isRepository && <IconChevronRight size={14} aria-hidden />}
-      </button>
+      </RowButton>
     </li>
   );
 }

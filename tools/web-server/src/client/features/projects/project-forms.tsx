@@ -228,13 +228,7 @@ function RemoveProject({ project }: { project: Project }) {
   const remove = useRemoveProject(project.name, closeForm);
   return (
     <>
-      <Button
-        className={css.first}
-        variant="subtle"
-        color="gray"
-        disabled={!useCanCommand()}
-        onClick={() => setAsked(true)}
-      >
+      <Button mr="auto" variant="subtle" color="gray" disabled={!useCanCommand()} onClick={() => setAsked(true)}>
         Remove project
       </Button>
       <Confirm

@@ -10,14 +10,14 @@ import {
   type SideRun,
   type StageView,
 } from '@callboard/contract';
-import { ActionIcon, Button, Checkbox, Group, Loader, Text, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Group, Loader, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconRefresh, IconSparkles } from '@tabler/icons-react';
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
-import { draftMessage } from '../../lib/completion-text.ts';
+import { draftMessage } from '../../lib/finish-text.ts';
 import { count } from '../../lib/format.ts';
 import { hasMoreToPush, openActionText, openPlanText, pullRequestText } from '../../lib/pull-request-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
@@ -273,7 +273,7 @@ function PullRequestState({ stage, pullRequest, done }: PullRequestStateProps) {
   const canCommand = useCanCommand();
   const isOpen = isOpenPullRequest(pullRequest);
   return (
-    <Group justify="space-between" wrap="nowrap">
+    <Stack>
       <Group justify="space-between" wrap="nowrap">
         <PullRequestLine pullRequest={pullRequest} isLink />
         <ActionIcon
@@ -291,7 +291,7 @@ function PullRequestState({ stage, pullRequest, done }: PullRequestStateProps) {
       {pullRequest.stale !== null && <Hint>{pullRequest.stale}</Hint>}
       {isOpen && pullRequest.failing.length > 0 && <Hint>Failing: {pullRequest.failing.join(', ')}</Hint>}
       {isOpen && <ToClaude stage={stage} pullRequest={pullRequest} done={done} />}
-    </Group>
+    </Stack>
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type SearchResult,
   type StageId,
 } from '@callboard/contract';
-import { Button, CloseButton, NativeSelect, Text, TextInput } from '@mantine/core';
+import { Anchor, Box, Button, CloseButton, Flex, NativeSelect, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useMemo, useRef } from 'react';
@@ -24,7 +24,7 @@ import {
 import { currentParams, useNow, useUrlText } from '../../lib/hooks.ts';
 import { ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { Empty, FullPage, Scroll, Toolbar } from '../../ui/primitives.tsx';
+import { Empty, FullPage, Hint, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { isComposing, isTextField, useLetterKeys, useTopLayer } from '../../ui/shortcuts.tsx';
 import { MarkedText, TimeSince } from '../../ui/text.tsx';
 import css from './search-page.module.css';
@@ -46,9 +46,9 @@ export default function SearchPage() {
       <h1 className="visually-hidden">Search</h1>
       <SearchBar />
       <Scroll aria-label="Results" aria-busy={search.isFetching}>
-        <p className={css.state} role="status">
+        <Hint size="xs" role="status" p={indexing === null ? 0 : '8px 16px'}>
           {indexing ?? <span className="visually-hidden">{countText(isAsked, search.isFetching, results.length)}</span>}
-        </p>
+        </Hint>
         {isAsked && search.error !== null && (
           <ErrorNote lead="The search failed." error={search.error} retry={() => void search.refetch()} />
         )}
@@ -127,18 +127,35 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
   const found = group.results.find(({ kind }) => kind === 'title');
   const others = group.results.filter((result) => result !== found);
   return (
-    <li className={css.group}>
-      <h2 className={css.stage}>
+    <Box component="li" py="sm" style={{ borderBottom: '1px solid var(--line)' }}>
+      <Flex
+        component="h2"
+        className={css.stage}
+        align="center"
+        gap="sm"
+        px="lg"
+        mih="max(24px, var(--touch))"
+        fz="row"
+        fw={500}
+      >
         <ProjectMark name={project} />
         {found === undefined ? (
           <span className="truncate">{title}</span>
         ) : (
-          <Link className="truncate" to={resultPath(found)} data-result data-kind="title">
+          <Anchor
+            component={Link}
+            truncate
+            c="var(--text)"
+            style={{ outline: 0 }}
+            to={resultPath(found)}
+            data-result
+            data-kind="title"
+          >
             <MarkedText text={title} marks={marksOfTitle(found, title)} />
-          </Link>
+          </Anchor>
         )}
         <StageIdText id={group.stageId} />
-      </h2>
+      </Flex>
       <ul>
         {others.map((result) => (
           <li key={resultKey(result)}>
@@ -146,10 +163,14 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
               <Text span inherit truncate>
                 {resultText(result)}
               </Text>
-              <span className={css.snippet}>
-                {locationText(result) !== null && <span className={css.place}>{locationText(result)}</span>}
+              <Text span inherit c="var(--text)" lineClamp={2}>
+                {locationText(result) !== null && (
+                  <Text span inherit c="dimmed" ff="monospace" fz="xs" mr="sm">
+                    {locationText(result)}
+                  </Text>
+                )}
                 <MarkedText text={result.snippet} marks={result.marks} />
-              </span>
+              </Text>
               <span>
                 <TimeSince at={result.at} />
               </span>
@@ -157,7 +178,7 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
           </li>
         ))}
       </ul>
-    </li>
+    </Box>
   );
 }
 
@@ -251,7 +272,8 @@ function SearchBar() {
     <Toolbar role="search" aria-label="Search everything">
       <TextInput
         ref={field}
-        className={css.field}
+        flex="1 1 320px"
+        maw={640}
         aria-label="Search"
         placeholder="Search titles, prompts, transcripts and comments"
         data-shortcut="find"

@@ -1,5 +1,5 @@
 import { type AttachedFile as AttachedFileInfo, ProjectId, type StageId } from '@callboard/contract';
-import { Textarea } from '@mantine/core';
+import { Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { KeyboardEvent } from 'react';
 import { attachmentQuery } from '../../data/queries.ts';
@@ -38,16 +38,18 @@ export function PromptBox({ form, set, errors, stageId, files, submit }: PromptB
     submit();
   };
   return (
-    <div className={css.box}>
+    <Stack pos="relative">
       <Textarea
         label="Prompt"
-        classNames={{ label: 'visually-hidden', input: css.input, description: css.about }}
+        classNames={{ label: 'visually-hidden' }}
+        styles={{ input: { fontSize: 'var(--text-l)', lineHeight: '24px' } }}
+        descriptionProps={{ mt: 4, mb: 0 }}
         placeholder="What should Claude do?"
         description="The first message Claude gets. @ for files, / for commands"
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         rightSection={<AttachButton add={files.add} />}
         rightSectionWidth={44}
-        rightSectionProps={{ className: css.attach }}
+        rightSectionProps={{ style: { alignItems: 'flex-end', paddingBottom: 4 } }}
         autosize
         minRows={6}
         maxRows={18}
@@ -64,7 +66,7 @@ export function PromptBox({ form, set, errors, stageId, files, submit }: PromptB
         <CompletionList {...completion.list} />
       </div>
       <PromptFiles stageId={stageId} files={files} />
-    </div>
+    </Stack>
   );
 }
 

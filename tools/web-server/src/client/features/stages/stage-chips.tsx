@@ -9,7 +9,7 @@ import {
   stageFields,
   stageFieldsWith,
 } from '@callboard/contract';
-import { Autocomplete, MultiSelect, Text, TextInput } from '@mantine/core';
+import { Autocomplete, Group, MultiSelect, Text, TextInput } from '@mantine/core';
 import {
   IconBolt,
   IconBox,
@@ -52,7 +52,7 @@ import {
   projectFinish,
 } from '../../lib/stage-options.ts';
 import { PRIORITIES, PriorityMark, ProjectMark, priorityLabel } from '../../ui/marks.tsx';
-import { Hint } from '../../ui/primitives.tsx';
+import { Columns, Hint, Indented } from '../../ui/primitives.tsx';
 import css from './chips.module.css';
 
 /** The fields of a stage that are a line of text and nothing else. */
@@ -78,7 +78,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
   });
   return (
     <>
-      <div className={css.chips}>
+      <Group gap={6}>
         {isOpen && stageId === null && <ProjectChip {...part} />}
         {isOpen && (
           <PanelChip
@@ -121,14 +121,16 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
         {isOpen && <SandboxChip {...part} />}
         {isOpen && <MachineChip {...part} />}
         {isOpen && <StartChips {...part} />}
-      </div>
+      </Group>
       {isOpen && <MachineProblem {...part} />}
       {panel !== null && (
-        <div className={css.panel} id={panelId}>
-          {panel === 'branch' && <BranchPanel {...part} />}
-          {panel === 'depends' && <DependenciesPanel {...part} stageId={stageId} />}
-          {panel !== 'branch' && panel !== 'depends' && <TextPanel {...part} field={panel} />}
-        </div>
+        <Indented id={panelId}>
+          <Columns min={220}>
+            {panel === 'branch' && <BranchPanel {...part} />}
+            {panel === 'depends' && <DependenciesPanel {...part} stageId={stageId} />}
+            {panel !== 'branch' && panel !== 'depends' && <TextPanel {...part} field={panel} />}
+          </Columns>
+        </Indented>
       )}
     </>
   );
@@ -227,8 +229,9 @@ function ModelChip({ capabilities, model, choose }: ModelChipProps) {
   const { options, value } = modelOptions(capabilities, model === '' ? null : model);
   if (isOther)
     return (
-      <input
-        className={css.other}
+      <TextInput
+        size="xs"
+        w={180}
         aria-label="Model"
         placeholder="Name of the model"
         value={model}
@@ -504,10 +507,10 @@ function BranchPanel({ form, set, errors }: StageFormControl) {
         spellCheck={false}
         autoCapitalize="off"
       />
-      <p>
+      <Hint size="xs" style={{ gridColumn: '1 / -1' }}>
         A branch, tag or commit to begin at, and the name of the new branch. It is merged into{' '}
         {current ?? 'the branch of the main checkout'}.
-      </p>
+      </Hint>
     </>
   );
 }

@@ -110,7 +110,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
         {creation.error !== null && <CreationFailure error={creation.error} />}
         <FormEnd>
           <Checkbox
-            className={css.first}
+            mr="auto"
             label="Create another"
             checked={another}
             onChange={(event) => setAnother(event.currentTarget.checked)}

@@ -3,6 +3,7 @@ import { ActionIcon, Button, Group, Menu } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowBackUp, IconDots, IconGitFork } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import clsx from 'clsx';
 import { memo, type ReactNode } from 'react';
 import { type MomentAction, momentDialog, type TrustLocation, trustDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
@@ -116,7 +117,7 @@ function Said({ who, at, text, actions, children }: SaidProps) {
           {who}
         </span>
         {at !== null && (
-          <time className="figures" dateTime={at} {...exactOnHover(at)}>
+          <time className="faint" dateTime={at} {...exactOnHover(at)}>
             {clockTime(at)}
           </time>
         )}
@@ -141,7 +142,7 @@ function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) 
       text={entry.text}
       actions={!isStep && messageId !== null && <MessageActions entry={{ ...entry, messageId }} />}
     >
-      <div className={css.user}>
+      <div className={clsx(css.user, 'pre-wrap')}>
         <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
           {(shown) => <div>{shown}</div>}
         </LongText>
@@ -174,7 +175,7 @@ const ABOUT_SETTINGS: ReadonlySet<string> = new Set(['settings-left-out', 'new-r
 function Notice({ entry }: { entry: Entry<'notice'> }) {
   if (entry.code === 'phase')
     return (
-      <div className={css.turnEnd} data-outcome="phase" {...exactOnHover(entry.at)}>
+      <div className={css.turnEnd} {...exactOnHover(entry.at)}>
         {entry.text}
       </div>
     );
@@ -209,7 +210,11 @@ function TurnEnd({ entry }: { entry: Entry<'turn-end'> }) {
           <Note>{entry.message}</Note>
         </Indented>
       )}
-      <div className={css.turnEnd} data-outcome={entry.outcome} {...exactOnHover(entry.at)}>
+      <div
+        className={css.turnEnd}
+        data-tone={entry.outcome === 'failed' ? 'fail' : undefined}
+        {...exactOnHover(entry.at)}
+      >
         {[ENDED[entry.outcome], ...facts].filter((fact) => fact !== '').join(' · ')}
       </div>
     </>

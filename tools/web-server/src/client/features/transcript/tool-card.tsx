@@ -1,5 +1,5 @@
 import type { PendingRequest, SandboxFailure, StageId } from '@callboard/contract';
-import { Button, Stack } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { IconChevronRight, IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
@@ -43,8 +43,10 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
           onClick={() => setOpen(!open)}
         >
           <IconChevronRight size={16} aria-hidden />
-          <span className={css.verb}>{verb}</span>
-          <span className={clsx(css.object, 'truncate', isCode && css.code)} title={object}>
+          <Text span inherit fw={500} flex="none">
+            {verb}
+          </Text>
+          <span className={css.object} data-code={isCode} title={object}>
             {object}
           </span>
           <Outcome tool={tool} failed={failed} />
@@ -76,7 +78,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
   const progress = tool.result === null ? callProgress(tool, requestAt) : toolOutcome(tool);
   const text = [steps > 0 ? count(steps, 'step') : '', doneElsewhere(tool), progress];
   return (
-    <span className={clsx(css.outcome, 'figures')} data-failed={failed}>
+    <span className={css.outcome} data-tone={failed ? 'fail' : undefined}>
       {text
         .filter((word) => word !== '')
         .map((word) => (
@@ -164,8 +166,12 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
           onClick={() => setOpen(!open)}
         >
           <IconChevronRight size={16} aria-hidden />
-          <span className={css.verb}>{verb}</span>
-          <span className={clsx(css.object, 'truncate', css.code)}>{object}</span>
+          <Text span inherit fw={500} flex="none">
+            {verb}
+          </Text>
+          <span className={css.object} data-code>
+            {object}
+          </span>
         </button>
         {open && (
           <div className={clsx(css.opened, css.toolBody)}>

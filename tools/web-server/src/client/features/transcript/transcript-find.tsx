@@ -1,5 +1,5 @@
 import type { StageId, StageView, TranscriptEntry } from '@callboard/contract';
-import { ActionIcon, TextInput } from '@mantine/core';
+import { ActionIcon, Group, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp, IconFold, IconSearch, IconX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import {
@@ -18,7 +18,6 @@ import { useSessionUi } from '../../lib/session-ui.ts';
 import { toolText } from '../../lib/tool-text.ts';
 import { Hint, Strip } from '../../ui/primitives.tsx';
 import { isComposing, useShortcuts } from '../../ui/shortcuts.tsx';
-import stageHeadStyles from '../../ui/stage-head.module.css';
 import {
   type GrowingItems,
   inputOf,
@@ -437,7 +436,7 @@ export function TranscriptTools({ stage }: { stage: StageView }) {
   const navigate = useNavigate();
   const foldAll = () => {
     const entries = cache.getQueryData(transcriptQuery(stage.id).queryKey)?.entries ?? [];
-    useSessionUi.getState().fold(foldKeys(transcriptItems(entries)));
+    useSessionUi.getState().setAllOpen(foldKeys(transcriptItems(entries)), false);
   };
   const find = () => {
     const isShown = document.querySelector('section[aria-label="Transcript"]') !== null;
@@ -445,7 +444,7 @@ export function TranscriptTools({ stage }: { stage: StageView }) {
     useTranscriptFind.getState().start(stage.id);
   };
   return (
-    <div className={stageHeadStyles.tools}>
+    <Group gap="xs" ml="auto" wrap="nowrap">
       <ActionIcon
         variant="subtle"
         color="gray"
@@ -458,6 +457,6 @@ export function TranscriptTools({ stage }: { stage: StageView }) {
       <ActionIcon variant="subtle" color="gray" aria-label="Fold all" title="Fold all" onClick={foldAll}>
         <IconFold size={16} />
       </ActionIcon>
-    </div>
+    </Group>
   );
 }

@@ -29,8 +29,7 @@ import {
 } from '../../stream/stream-context.tsx';
 import { Markdown, preloadMarkdown } from '../../ui/markdown.tsx';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
-import { Hint, Indented, RowButton, Strip } from '../../ui/primitives.tsx';
-import head from '../../ui/stage-head.module.css';
+import { Hint, Indented, Pane, RowButton, Strip } from '../../ui/primitives.tsx';
 import { Seen, TimeSince } from '../../ui/text.tsx';
 import {
   locationOf,
@@ -229,8 +228,8 @@ function useEarlierEntries(stageId: StageId, transcript: Transcript) {
 /** In place of the transcript of a stage that was never started: its prompt. */
 export function NotStarted({ stage }: { stage: StageView }) {
   return (
-    <div className={head.ready}>
-      <Stack gap="lg" align="flex-start" maw={880} mx="auto">
+    <Pane aria-label="Prompt">
+      <Stack gap="lg" align="flex-start">
         {stage.fork !== null && (
           <Note>
             Continues from <Link to={`/stages/${stage.fork.stageId}`}>{stage.fork.title}</Link>, before one of its
@@ -242,7 +241,7 @@ export function NotStarted({ stage }: { stage: StageView }) {
         <Markdown text={stage.prompt} />
         <PromptFiles stage={stage} />
       </Stack>
-    </div>
+    </Pane>
   );
 }
 

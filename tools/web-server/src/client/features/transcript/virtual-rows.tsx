@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Loader } from '@mantine/core';
+import { ActionIcon, Button, Flex, Loader } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import {
   defaultRangeExtractor,
@@ -17,6 +17,7 @@ import {
   useState,
 } from 'react';
 import { type Location, positionIn, useSessionUi } from '../../lib/session-ui.ts';
+import { NeedsButton } from '../../ui/primitives.tsx';
 import css from './transcript.module.css';
 import type { RowList, Target } from './transcript-items.ts';
 
@@ -239,16 +240,9 @@ const Buttons = memo(function Buttons({ isAwayFromEnd, isAsked, hasUnseen, to }:
   return (
     <div className={css.jump} data-asked={isAsked || undefined}>
       {hasUnseen && (
-        <Button
-          variant="default"
-          size="compact-md"
-          c="var(--needs)"
-          bg="var(--needs-soft)"
-          bd="1px solid var(--needs-line)"
-          onClick={to.unseen}
-        >
+        <NeedsButton size="compact-md" onClick={to.unseen}>
           Show what waits for you
-        </Button>
+        </NeedsButton>
       )}
       {isAwayFromEnd && (
         <ActionIcon
@@ -287,7 +281,7 @@ interface EarlierProps {
 function Earlier({ left, isLoading, load }: EarlierProps) {
   if (left === 0) return null;
   return (
-    <div className={css.earlier}>
+    <Flex pos="absolute" top={0} w="100%" h={48} align="center" justify="center">
       {isLoading ? (
         <Loader size="xs" color="gray" role="img" aria-label="Reading earlier entries" />
       ) : (
@@ -295,7 +289,7 @@ function Earlier({ left, isLoading, load }: EarlierProps) {
           Show earlier ({left.toLocaleString()} more)
         </Button>
       )}
-    </div>
+    </Flex>
   );
 }
 

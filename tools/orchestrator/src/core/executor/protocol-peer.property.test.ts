@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Channel } from './channel.ts';
-import { createLineReader } from './frames.ts';
-import { createProtocolPeer, type ReadLine } from './protocol-peer.ts';
+import type { Channel } from '../claude/channel.ts';
+import { createLineReader } from '../claude/frames.ts';
+import { createProtocolPeer, type ReadLine } from './output-handler.ts';
 
 /** A line; for a reply also its id and content. */
 interface Said {

@@ -1,7 +1,7 @@
 import { FileDiff } from '@callboard/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { inTreeOrder, treeRows } from './stage-changes.tsx';
+import { inTreeOrder, treeRows } from './changes-tree.tsx';
 
 const file = (path: string): FileDiff =>
   FileDiff.parse({

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
-import { coalesceBatches, createProtocolPeer, type ReadLine } from './protocol-peer.ts';
+import { coalesceBatches, createProtocolPeer, type ReadLine } from './output-handler.ts';
 
 const response = (id: string, fields: object = {}) => ({
   type: 'control_response',
@@ -170,6 +170,36 @@ it('yields at once the lines that somebody waits for', async () => {
   expect(ends(await joined.next())).toEqual([2]);
   add([line(3, echoed, withdrawn)]);
   expect(ends(await joined.next())).toEqual([3]);
+});
+
+it('joins a text with what follows if it was shown live, and otherwise yields it at once', async () => {
+  const { joined, add } = source();
+  const ids = { apiMessageId: 'm', parentToolUseId: null };
+  const delta: ReadLine['events'][number] = { type: 'delta', index: 0, kind: 'text', text: 'He', ...ids };
+  const text: ReadLine['events'][number] = { type: 'block', block: { kind: 'text', text: 'Hello' }, ...ids };
+  add([line(1, delta), line(2, text)]);
+  const taken = joined.next();
+  add([line(3, consumed)]);
+  add([line(4, text)]);
+  expect(ends(await taken)).toEqual([1, 2, 3, 4]);
+  add([line(5, text)]);
+  expect(ends(await joined.next())).toEqual([5]);
+});
+
+it('tells of lines before they wait for others', async () => {
+  const done: string[] = [];
+  const { channel, print } = createTestChannel();
+  const saying = (what: string) => (lines: readonly ReadLine[]) => done.push(`${what} ${lines.length}`);
+  const peer = createProtocolPeer(channel, {
+    onRead: (lines) => saying('read')(lines) === 1 && print(response('a')),
+    onLines: async (lines) => void saying('stored')(lines),
+  });
+  const message = { id: 'm', content: [{ type: 'tool_use', id: 't', name: 'Bash', input: {} }] };
+  print({ type: 'assistant', message, parent_tool_use_id: null, uuid: 'u' });
+  await expect.poll(() => done.length).toBe(3);
+  expect(done).toEqual(['read 1', 'read 1', 'stored 2']);
+  channel.finish();
+  await peer.closed;
 });
 
 it('joins deferrable lines with those behind them', async () => {
