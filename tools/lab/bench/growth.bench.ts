@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
@@ -22,7 +23,10 @@ import { type Figure, report } from './results.ts';
 import { partsOf } from './turn/callboard.ts';
 import { cpuMs } from './turn/cpu.ts';
 
-/** `BENCH_SIZES=1,100` and `BENCH_GROWTH=stages,events` measure less. */
+/**
+ * `BENCH_SIZES=1,100` and `BENCH_GROWTH=stages,events` measure less. `BENCH_PROFILES=<folder>` saves a CPU profile of the servers
+ * at the last size, from the start on.
+ */
 const SIZES = (process.env.BENCH_SIZES ?? '1,10,100,1000,10000').split(',').map(Number);
 const ONLY = process.env.BENCH_GROWTH?.split(',');
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
@@ -39,6 +43,7 @@ const DAY_MS = 86_400_000;
 const STREAMS_OF_A_LOGIN = 50;
 const TOKEN = 'a-token-for-the-benchmark';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
 /** In many entries of the filled stages. */
 const QUERY = 'words answer';
 const projectId = ProjectId.parse('shop');
@@ -89,7 +94,7 @@ const DIMENSIONS: Record<string, Dimension> = {
     most: 100_000,
     async fill({ installation }, size) {
       const rows = openRows(installation.dataDir);
-      multiplyEvents(rows, size * 10);
+      multiplyEvents(rows, size);
       rows.close();
     },
   },
@@ -147,8 +152,16 @@ it.each(Object.entries(DIMENSIONS).filter(([name]) => ONLY?.some((part) => name.
 );
 
 async function setUp(name: string): Promise<Place> {
+  const profiles = process.env.BENCH_PROFILES;
   const installation = await install(
-    { CALLBOARD_TOKEN_SHA256: sha256(TOKEN) },
+    {
+      CALLBOARD_TOKEN_SHA256: sha256(TOKEN),
+      ...(profiles !== undefined && {
+        NODE_OPTIONS: `--import=${RECORDER}`,
+        BENCH_MARKS: join(profiles, 'marks'),
+        BENCH_PROFILES: profiles,
+      }),
+    },
     onTestFinished,
     name !== 'sessions running' ||
       (async (folder) => {
@@ -241,7 +254,9 @@ async function measure(here: Place, { load }: Dimension, size: number): Promise<
 async function buildIndex(installation: Installation): Promise<void> {
   const { origin, stop } = await installation.start();
   const transport = createHttpTransport({ origin, token: TOKEN });
-  while ((await transport.command('search', { q: QUERY })).indexing !== null) await sleep(500);
+  // Until a large store is indexed, a search may take longer than it is waited for.
+  const indexing = () => transport.command('search', { q: QUERY }).then((reply) => reply.indexing, String);
+  while ((await indexing()) !== null) await sleep(500);
   await stop();
 }
 
@@ -284,7 +299,7 @@ async function startSessions({ clicked }: Place, { origin }: Running, size: numb
   const transport = createHttpTransport({ origin, token: TOKEN });
   const { stages } = await transport.command('get_board', {});
   const isRunning = stages.filter(({ id, session }) => id !== clicked && session !== null && session.state !== 'ended');
-  const message = prompt({ steps: [{ tools: [{ name: 'Tick', input: { seconds: 3_600, lines: 5 } }] }] });
+  const message = prompt({ steps: [{ tools: [{ name: 'Tick', input: { seconds: 3_600, lines: 10 } }] }] });
   for (let n = isRunning.length; n < size; n++) {
     const { stage } = await transport.command('create_stage', { projectId, title: `Prints ${n}`, prompt: message });
     await transport.command('start_stage', { stageId: stage.id });

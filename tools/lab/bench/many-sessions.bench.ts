@@ -14,7 +14,7 @@ import { timeClicks, untilIdle } from './clicks.ts';
 import { percentile } from './measure.ts';
 import { report } from './results.ts';
 
-/** `BENCH_SECONDS=600` makes the full run of ten minutes; `BENCH_SESSIONS=2000 BENCH_LINES=5` spreads the lines over more sessions. */
+/** `BENCH_SECONDS=600` makes the full run of ten minutes; `BENCH_SESSIONS=2000 BENCH_LINES=10` spreads the lines over more sessions. */
 const SESSIONS = Number(process.env.BENCH_SESSIONS ?? 500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 60);
 const LINES_A_SECOND = Number(process.env.BENCH_LINES ?? 20);

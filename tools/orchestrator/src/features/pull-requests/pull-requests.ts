@@ -283,7 +283,8 @@ export async function finishStages(deps: FinishDeps): Promise<() => Promise<void
   let isAllDue = true;
 
   async function pass(): Promise<void> {
-    if (isAllDue) for (const { stageId } of await store.read.sessions.list()) due.add(stageId);
+    // One read for all: the board keeps the completed stages of years, and each has nothing to do here.
+    if (isAllDue) for (const stage of boardView(await store.board()).stages) if (mayBeDue(stage)) due.add(stage.id);
     isAllDue = false;
     /** The store failed while they were looked at or finished. */
     const failed: StageId[] = [];
@@ -400,6 +401,8 @@ const isMergedUnsaid = ({ finishing, completedAt, merged }: StageView): boolean 
   finishing?.way === 'merge' &&
   finishing.state === 'under-way' &&
   finishing.by === ACTOR;
+
+const mayBeDue = (stage: StageView): boolean => isMergedUnsaid(stage) || turnToFinish(stage) !== null;
 
 const foundNothing = (review: StageReview | null): boolean => review?.state === 'done' && review.findings === 0;
 
