@@ -135,7 +135,7 @@ describe('the CPU account', () => {
 it('programs that ended are counted by name, within the turns and what follows them', () => {
   const ended = (at: number, of: string, cpuMs: number): Mark => ({
     at,
-    server: 'spawner',
+    server: 'supervisor',
     step: 'child ended',
     of,
     cpuMs,

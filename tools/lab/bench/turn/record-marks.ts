@@ -1,5 +1,5 @@
 /**
- * Loaded into every Node below by `NODE_OPTIONS=--import`. In Callboard's two servers and the spawner it listens to the
+ * Loaded into every Node below by `NODE_OPTIONS=--import`. In Callboard's two servers and the supervisor it listens to the
  * marks and to the ends of children, and appends them to files, one line each, when nothing has happened for a while. With `BENCH_PROFILES`, a folder, it leaves a CPU
  * profile of both there when they end.
  */
@@ -11,7 +11,9 @@ import { basename, join } from 'node:path';
 import { clock } from './clock.ts';
 
 const path = process.argv[1] ?? '';
-const server = path.endsWith('/spawner.js') ? 'spawner' : /tools\/(orchestrator|web-server)\/dist/.exec(path)?.[1];
+const server = path.endsWith('/tools/cli/dist/main.js')
+  ? 'supervisor'
+  : /tools\/(orchestrator|web-server)\/dist/.exec(path)?.[1];
 const file = `${process.env.BENCH_MARKS}.${server}`;
 const QUIET_MS = 100;
 
@@ -41,7 +43,7 @@ if (server !== undefined) {
     });
   });
   process.once('exit', flush);
-  if (process.env.BENCH_PROFILES !== undefined && server !== 'spawner')
+  if (process.env.BENCH_PROFILES !== undefined && server !== 'supervisor')
     profileInto(join(process.env.BENCH_PROFILES, `${server}.cpuprofile`));
 }
 

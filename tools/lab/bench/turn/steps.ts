@@ -3,7 +3,7 @@ import { figures } from '../measure.ts';
 import type { Turn, Written } from './partner.ts';
 
 export const Mark = z.object({
-  server: z.enum(['orchestrator', 'web-server', 'spawner']),
+  server: z.enum(['orchestrator', 'web-server', 'supervisor']),
   step: z.string(),
   of: z.string(),
   at: z.number(),
