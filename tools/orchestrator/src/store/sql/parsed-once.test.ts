@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { parsedOnce } from './rows.ts';
 
 function setUp() {
@@ -19,13 +19,25 @@ it('checks a text once, and a new text of the same id again', () => {
   expect(parsed).toEqual(['{"n":1}', '{"n":2}', '{"n":1}']);
 });
 
-it('keeps a bounded number of documents', () => {
+it('keeps a bounded number of documents, and more for a few seconds, in which a start reads them all again and again', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const { parsed, read } = setUp();
-  for (let n = 0; n <= 1_000; n++) read(`${n}`, '{}');
-  read('1000', '{}');
-  expect(parsed).toHaveLength(1_001);
-  read('0', '{}');
-  expect(parsed).toHaveLength(1_002);
+  const readAll = () => {
+    for (let n = 0; n < 1_500; n++) read(`${n}`, '{}');
+  };
+  readAll();
+  readAll();
+  expect(parsed).toHaveLength(1_500);
+  vi.advanceTimersByTime(5_000);
+  read('1499', '{}');
+  read('500', '{}');
+  expect(parsed).toHaveLength(1_500);
+  read('499', '{}');
+  expect(parsed).toHaveLength(1_501);
+  vi.advanceTimersByTime(5_000);
+  read('500', '{}'); // the oldest of those that were kept
+  expect(parsed).toHaveLength(1_502);
 });
 
 it('freezes the shared value', () => {

@@ -64,20 +64,36 @@ export function rowsThatFit(rows: readonly { bytes: number }[]): number {
 const MAX = 1_000;
 
 /**
+ * How long more than those are kept. A start reads all stages and sessions a dozen times: with ten thousand, each read would
+ * otherwise push out what the next one needs first.
+ */
+const SURPLUS_MS = 5_000;
+
+/**
  * Parses and checks a document once while its text stays the same. Comparing texts costs almost nothing; checking five
  * hundred documents costs as much as a whole turn. The values are frozen.
  */
 export function parsedOnce<T>(parse: (text: string) => T): (id: string, text: string) => T {
   const known = new Map<string, { text: string; value: T }>();
+  let isTrimDue = false;
+
+  function trim(): void {
+    isTrimDue = false;
+    for (const oldest of known.keys()) {
+      if (known.size <= MAX) break;
+      known.delete(oldest);
+    }
+  }
+
   return (id, text) => {
     const before = known.get(id);
     if (before?.text === text) return before.value;
     const value = Object.freeze(parse(text));
     known.delete(id); // moves it to the end
     known.set(id, { text, value });
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX) break;
-      known.delete(oldest);
+    if (known.size > MAX && !isTrimDue) {
+      isTrimDue = true;
+      setTimeout(trim, SURPLUS_MS).unref();
     }
     return value;
   };
