@@ -15,7 +15,7 @@ import { nodePlatform } from '../../orchestrator/src/platform/runtime.ts';
 import { openSqliteStore } from '../../orchestrator/src/store/sqlite/sqlite-store.ts';
 import { silent } from '../../orchestrator/test/support/test-store.ts';
 import { openRawStream } from '../load/raw-stream.ts';
-import { startSwarm } from '../swarm/start-swarm.ts';
+import { type Swarm, startSwarm } from '../swarm/start-swarm.ts';
 import { LAST_CLICK, timeClicks, untilIdle } from './clicks.ts';
 import { copyStage, multiplyEvents, openRows, rowsOf } from './growth/rows.ts';
 import { percentile } from './measure.ts';
@@ -153,6 +153,7 @@ it.each(Object.entries(DIMENSIONS).filter(([name]) => ONLY?.some((part) => name.
 
 async function setUp(name: string): Promise<Place> {
   const profiles = process.env.BENCH_PROFILES;
+  const swarms: Swarm[] = [];
   const installation = await install(
     {
       CALLBOARD_TOKEN_SHA256: sha256(TOKEN),
@@ -166,10 +167,11 @@ async function setUp(name: string): Promise<Place> {
     name !== 'sessions running' ||
       (async (folder) => {
         const swarm = await startSwarm(folder);
-        onTestFinished(swarm.close);
+        swarms.push(swarm);
         return swarm.program;
       }),
   );
+  for (const swarm of swarms) onTestFinished(swarm.close); // before the installation looks for what is left
   const running = await installation.start();
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   const create = async (title: string, steps: Parameters<typeof prompt>[0]['steps']) =>
@@ -207,9 +209,9 @@ async function copies(here: Place, stageId: StageId, size: number, agoMs?: (n: n
   here.next += Math.max(0, count);
 }
 
-async function measure(here: Place, { load }: Dimension, size: number): Promise<Measured> {
+async function measure(here: Place, dimension: Dimension, size: number): Promise<Measured> {
   const { installation } = here;
-  await buildIndex(installation);
+  await prepare(here, dimension, size);
   const starts: { ms: number; cpuMs: number }[] = [];
   let running: Running | null = null;
   for (let round = 0; round < ROUNDS; round++) {
@@ -220,7 +222,7 @@ async function measure(here: Place, { load }: Dimension, size: number): Promise<
   }
   if (running === null) throw new Error('unreachable');
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
-  const end = await load?.(here, running, size);
+  const end = await dimension.load?.(here, running, size);
   await sleep(SETTLED_MS);
   const memory = await memoryOf(running.supervisor.pid ?? -1);
   const { seq: since } = await transport.command('get_board', {});
@@ -250,14 +252,19 @@ async function measure(here: Place, { load }: Dimension, size: number): Promise<
   };
 }
 
-/** The search index follows the store: what was filled in must not be indexed while something is measured. */
-async function buildIndex(installation: Installation): Promise<void> {
-  const { origin, stop } = await installation.start();
-  const transport = createHttpTransport({ origin, token: TOKEN });
+/**
+ * Makes what outlives a stop, so that the starts that are measured find it: sessions, and the search index, which follows the
+ * store and must not work while something is measured.
+ */
+async function prepare(here: Place, { load }: Dimension, size: number): Promise<void> {
+  const running = await here.installation.start();
+  const end = await load?.(here, running, size);
+  const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   // Until a large store is indexed, a search may take longer than it is waited for.
   const indexing = () => transport.command('search', { q: QUERY }).then((reply) => reply.indexing, String);
   while ((await indexing()) !== null) await sleep(500);
-  await stop();
+  end?.();
+  await running.stop();
 }
 
 async function cpuOf({ supervisor }: Running): Promise<number> {
