@@ -24,13 +24,8 @@ interface Measured {
   perSecond: number;
   /** CPU of the orchestrators and web servers, in ms a decision. */
   cpuMs: number;
-  /** Write transactions a decision, and those of them that no other machine's ran beside; null with a store in a file. */
-  commits: Commits | null;
-}
-
-interface Commits {
-  all: number;
-  alone: number;
+  /** Write transactions a decision; null with a store in a file. */
+  commits: number | null;
 }
 
 describe.skipIf(postgresLack !== '')(`decisions a second${postgresLack && ` (${postgresLack})`}`, () => {
@@ -58,8 +53,7 @@ function figuresOf(
     { name: `decisions, ${of} / 1 on PostgreSQL`, value: perSecond / first.perSecond, unit: 'x', baseline },
     { name: `decisions, ${of} / store in a file`, value: perSecond / file.perSecond, unit: 'x', baseline },
     { name: `CPU of Callboard a decision, ${of}`, value: cpuMs, unit: 'ms' },
-    { name: `commits a decision, ${of}`, value: commits?.all ?? Number.NaN, unit: '' },
-    { name: `of which nothing ran beside, ${of}`, value: commits?.alone ?? Number.NaN, unit: '' },
+    { name: `commits a decision, ${of}`, value: commits ?? Number.NaN, unit: '' },
   ];
 }
 
@@ -81,14 +75,10 @@ async function measure(machines: number, isShared: boolean): Promise<Measured> {
     const seconds = (performance.now() - before.at) / 1_000;
     const decisions = stages.flat().length * DECISIONS;
     const commits = await commitsOf(place);
-    const since = (end: number, begin: number) => (end - begin) / decisions;
     return {
       perSecond: decisions / seconds,
       cpuMs: (1_000 * ((await sum(pids)) - before.cpu)) / decisions,
-      commits:
-        commits === null || before.commits === null
-          ? null
-          : { all: since(commits.all, before.commits.all), alone: since(commits.alone, before.commits.alone) },
+      commits: commits === null || before.commits === null ? null : (commits - before.commits) / decisions,
     };
   } finally {
     for (const end of ends.toReversed()) await end();
@@ -105,13 +95,8 @@ const serversOf = async ({ machines }: Instance): Promise<number[]> => {
 const sum = async (pids: readonly number[]): Promise<number> =>
   (await Promise.all(pids.map(cpuSeconds))).reduce((total, one) => total + one, 0);
 
-const commitsOf = async ({ database }: Instance): Promise<Commits | null> =>
-  database === null
-    ? null
-    : {
-        all: await database.count('select "commit" from cluster_state'),
-        alone: await database.count('select alone from cluster_state'),
-      };
+const commitsOf = async ({ database }: Instance): Promise<number | null> =>
+  database === null ? null : database.count('select "commit" from cluster_state');
 
 /** Starts the same number of sessions on each machine; resolves with them when they are idle. */
 async function startAll({ machines, database }: Instance, transports: readonly Transport[]): Promise<StageId[][]> {

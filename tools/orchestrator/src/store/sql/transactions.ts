@@ -182,13 +182,6 @@ interface Piece {
   alone: () => void;
 }
 
-interface BatcherOptions {
-  /** Runs a piece of a batch that failed. */
-  transactAlone: <T>(work: Work<T>, stage: StageId | undefined) => Promise<T>;
-  /** Whether also the only piece of a batch runs alone after this failure. */
-  mustRepeat: (error: unknown) => boolean;
-}
-
 /** More pieces would block the event loop for longer than five milliseconds. */
 const MAX = 8;
 
@@ -198,10 +191,7 @@ const MAX = 8;
  * again alone, so that none blocks another; a piece must therefore be repeatable. Where it is unknown whether they were
  * stored, none runs again.
  */
-export function createBatcher(
-  transact: <T>(work: Work<T>) => Promise<T>,
-  { transactAlone, mustRepeat }: BatcherOptions = { transactAlone: transact, mustRepeat: () => false },
-): <T>(work: Work<T>, stage?: StageId) => Promise<T> {
+export function createBatcher(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
   const waiting: Piece[] = [];
   let isDue = false;
 
@@ -223,9 +213,8 @@ export function createBatcher(
       .catch((error: unknown) => {
         const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // empty if the transaction could not even begin
         for (const piece of failed) {
-          const isRepeated = mustRepeat(error) || (failed.length > 1 && !isOutcomeUnknown(error));
-          if (isRepeated) piece.alone();
-          else piece.fail(error);
+          if (failed.length === 1 || isOutcomeUnknown(error)) piece.fail(error);
+          else piece.alone();
         }
       })
       .finally(() => {
@@ -234,7 +223,7 @@ export function createBatcher(
       });
   }
 
-  return (work, stage) =>
+  return (work) =>
     new Promise((resolve, reject) => {
       waiting.push({
         run: async (tx) => {
@@ -242,7 +231,7 @@ export function createBatcher(
           return () => resolve(done);
         },
         fail: reject,
-        alone: () => void transactAlone(work, stage).then(resolve, reject),
+        alone: () => void transact(work).then(resolve, reject),
       });
       if (!isDue) begin();
     });
