@@ -1,6 +1,7 @@
 import { awaitsTasks, isChecking, type LaunchId, type StageId, type TextDelta } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { Rejection } from '../../lib/errors.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { LaunchRecord, MessageRow } from '../../store/records.ts';
@@ -113,6 +114,9 @@ export interface Adopted {
 
 const IDLE_FOR_LONG = 'Ended after a long time without work, to free its memory. A message resumes it.';
 
+/** How long launches that have begun may take when Callboard stops. */
+const LAUNCHES_MS = 5_000;
+
 export function createSessions(deps: SessionsDeps): Sessions {
   const { store, platform, log } = deps;
   const stopping = new AbortController();
@@ -159,8 +163,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
     executors: () => registry.all().map(({ executor }) => executor),
     async detachAll() {
       stopping.abort();
-      await launcher.settled();
-      await Promise.all(registry.all().map((launch) => launch.detach()));
+      const settled = launcher.settled();
+      // One that waits for a reply which cannot be stored, because the store refuses this machine, ends with its detach.
+      await settlesWithin(settled, LAUNCHES_MS);
+      const attached = registry.all();
+      await Promise.all(attached.map((launch) => launch.detach()));
+      await settled;
+      await Promise.all(registry.all().map((launch) => attached.includes(launch) || launch.detach()));
     },
   };
 }
