@@ -29,7 +29,10 @@ export interface ExecutorDeps extends OutputHints {
   /** As `OutboxWriterDeps.mayWrite`. */
   mayWrite?: (() => boolean) | undefined;
   /** As `SnapshotBeforeMessage`. */
-  snapshotBefore: (row: OutboxRow, signal: AbortSignal) => Promise<void> | undefined;
+  snapshotBefore: (
+    row: OutboxRow,
+    until: { placed: Promise<void> | undefined; signal: AbortSignal },
+  ) => Promise<void> | undefined;
   /** Returns what stands in the place of the worktree, if a message would begin a turn there; null if the worktree does. */
   misplacement: (stageId: StageId) => Promise<string | null> | undefined;
   /** The process must not get its messages, because its worktree is not in its place: they are back in the queue. */
@@ -118,9 +121,9 @@ export function createSessionExecutor(target: ExecutorTarget, executorDeps: Exec
     mayWrite: deps.mayWrite,
     beforeMessage: (row) => {
       const placed = deps.misplacement(stageId)?.then(requireConversation);
-      const save = () => deps.snapshotBefore(row, detaching.signal);
+      const saved = deps.snapshotBefore(row, { placed, signal: detaching.signal });
       // If Callboard stops meanwhile, it stays for the next start.
-      return (placed === undefined ? save() : placed.then(save))?.then(() => detaching.signal.throwIfAborted());
+      return (saved ?? placed)?.then(() => detaching.signal.throwIfAborted());
     },
     onGone: () => log.info('the process no longer reads'),
     onError: (error) =>

@@ -205,7 +205,13 @@ export interface SnapshotBeforeDeps {
  * Keeps the files from before a message that begins a turn, before Claude gets it: unless they were kept since the turn before it, so
  * that every message can be gone back to. If they cannot be kept, the message is sent nevertheless, and its transcript says why.
  */
-export type SnapshotBeforeMessage = (row: OutboxRow, signal: AbortSignal) => Promise<void>;
+export type SnapshotBeforeMessage = (row: OutboxRow, until: SnapshotConditions) => Promise<void>;
+
+interface SnapshotConditions {
+  /** Awaited before git runs in the worktree; its rejection is passed on. */
+  placed: Promise<void> | undefined;
+  signal: AbortSignal;
+}
 
 export function createSnapshotBeforeMessage({
   store,
@@ -213,9 +219,12 @@ export function createSnapshotBeforeMessage({
   log,
   limitMs,
 }: SnapshotBeforeDeps): SnapshotBeforeMessage {
-  return async ({ stageId, wireId }, signal) => {
+  return async ({ stageId, wireId }, { placed, signal }) => {
+    const finding = findDue(store, stageId, wireId);
+    finding.catch(() => undefined); // reported below, unless the worktree is not in its place
+    await placed;
     try {
-      const due = await findDue(store, stageId, wireId);
+      const due = await finding;
       if (due === null) return;
       const { worktree, session, place } = due;
       const limited = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
@@ -245,14 +254,18 @@ export function createSnapshotBeforeMessage({
 
 /** Returns what is to be kept for a message; null if it begins no turn, or if its files were kept. */
 async function findDue({ read }: Store, stageId: StageId, wireId: string) {
-  const [session, stage, message] = await Promise.all([
+  const [session, stage, newest] = await Promise.all([
     read.sessions.find(stageId),
     read.stages.find(stageId),
-    read.transcript.findMessage(stageId, MessageId.parse(wireId)),
+    read.turnMarks.newestOf(stageId),
   ]);
   const worktree = stage?.worktree ?? null;
   // With `turnBegun`, it joins the turn that runs.
-  if (session === null || worktree === null || message === null || session.turnBegun) return null;
+  if (session === null || worktree === null || session.turnBegun) return null;
+  // As nearly always: nothing but this message has been said since.
+  if (newest?.commit != null && (newest.place ?? 0) >= session.transcriptLength - 1) return null;
+  const message = await read.transcript.findMessage(stageId, MessageId.parse(wireId));
+  if (message === null) return null;
   const mark = await read.turnMarks.newestBefore(stageId, message.index);
   const place = message.index - 1;
   const since = place - (mark?.place ?? 0);

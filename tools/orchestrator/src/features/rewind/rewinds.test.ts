@@ -225,9 +225,9 @@ async function sendAtOnce(
   const save = createSnapshotBeforeMessage({ store, log: silent, limitMs: 60_000, worktrees: { snapshotTurn } });
   const row = (await session.outbox()).find(({ wireId }) => wireId === id);
   if (row === undefined) throw new Error('the message was not delivered');
-  const { signal } = new AbortController();
-  await save(row, signal);
-  await save(row, signal); // written again after a crash
+  const until = { placed: undefined, signal: new AbortController().signal };
+  await save(row, until);
+  await save(row, until); // written again after a crash
   await session.emit(consumed(id), begun(id));
   await writeFile(file('a.txt'), 'by the new turn\n');
   await session.emit(turnEnded());
