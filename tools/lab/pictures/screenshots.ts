@@ -243,6 +243,9 @@ const PICTURES: Record<string, Check> = {
     await open('/trash')(page);
     await alone(page);
   },
+  wall: async (page) => {
+    await open('/wall')(page);
+  },
   'not-found': async (page) => {
     await open('/nowhere')(page);
     await alone(page);

@@ -4,6 +4,7 @@ import {
   IconChartBar,
   IconCoin,
   IconDevices,
+  IconDeviceTv,
   IconHourglass,
   IconKeyboard,
   IconLogout,
@@ -61,6 +62,9 @@ export default function AccountItems() {
           Machines
         </Menu.Item>
       )}
+      <Menu.Item leftSection={<IconDeviceTv size={16} />} component={Link} to="/wall">
+        Wall
+      </Menu.Item>
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash
       </Menu.Item>

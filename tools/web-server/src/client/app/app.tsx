@@ -23,6 +23,7 @@ import {
   SessionsPage,
   StagePage,
   TrashPage,
+  WallPage,
 } from './pages.tsx';
 
 export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream }) {
@@ -45,6 +46,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="numbers" element={<NumbersPage />} />
                   <Route path="machines" element={<MachinesPage />} />
                   <Route path="trash" element={<TrashPage />} />
+                  <Route path="wall" element={<WallPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />
                   <Route path="*" element={<NotFoundPage />} />
                 </Route>

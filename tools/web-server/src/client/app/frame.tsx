@@ -76,6 +76,7 @@ function Framed() {
   const hasTwoPanes = useMediaQuery(TWO_PANES, false, { getInitialValueInEffect: false });
   const showsOwn = pathname.startsWith('/stages/') && (hasTwoPanes || !new URLSearchParams(search).has('tab'));
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
+  const isWall = pathname === '/wall'; // it is looked at from afar, and has no header to press in
   return (
     <>
       <div className={css.frame} inert={isBehindDialog} aria-hidden={isBehindDialog || undefined}>
@@ -83,7 +84,7 @@ function Framed() {
           Skip to the page
         </a>
         <ConnectionBar />
-        <Header />
+        {!isWall && <Header />}
         <main className={css.main} id="main" tabIndex={-1}>
           <ErrorBoundary name="This page" resetKey={pathname}>
             <Page />
@@ -91,7 +92,7 @@ function Framed() {
         </main>
       </div>
       <ErrorBoundary name="The request window">
-        <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
+        <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox' || isWall} />
       </ErrorBoundary>
       <Dialogs />
     </>

@@ -24,6 +24,7 @@ const Notifications = lazyComponent(() => import('./notifications-page.tsx'));
 const NumbersContent = lazyComponent(() => import('../features/numbers/numbers-page.tsx'));
 const Machines = lazyComponent(() => import('../features/machines/machines-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/trash-page.tsx'));
+const Wall = lazyComponent(() => import('../features/board/wall.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
 
@@ -57,6 +58,7 @@ export const NotificationsPage = Notifications;
 export const NumbersPage = NumbersContent;
 export const MachinesPage = Machines;
 export const TrashPage = Trash;
+export const WallPage = Wall;
 export const StagePage = StagePageContent;
 
 /** `stageId` is the id in the URL, if it is one of a stage. */
