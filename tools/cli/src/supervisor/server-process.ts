@@ -49,7 +49,7 @@ export interface ServerProcessDeps {
  * Nobody may attach a debugger. The young generation of the heap is small: with Node's default size each server takes up to
  * 50 MB more and is hardly faster.
  */
-const NODE_FLAGS = ['--disable-sigusr1', '--max-semi-space-size=2'];
+const NODE_FLAGS = ['--disable-sigusr1', '--max-semi-space-size=1'];
 
 /** Starts a server on the Node that runs this process. */
 function startServerProcess(deps: ServerProcessDeps): ServerProcess {
