@@ -3,6 +3,7 @@ import { requestCommands, requestDocs } from './approval-commands.ts';
 import { boardCommands, boardDocs } from './board-commands.ts';
 import { budgetCommands, budgetDocs } from './budget-commands.ts';
 import { checkCommands, checkDocs } from './check-commands.ts';
+import { crashCommands, crashDocs } from './crash-commands.ts';
 import { workspaceCommands, workspaceDocs } from './dev-server-commands.ts';
 import { moveInCommands, moveInDocs } from './import-commands.ts';
 import { limitCommands, limitDocs } from './limit-commands.ts';
@@ -43,6 +44,7 @@ export const commands = {
   ...limitCommands,
   ...pauseCommands,
   ...machineCommands,
+  ...crashCommands,
   ...budgetCommands,
   ...sessionCommands,
   ...requestCommands,
@@ -72,6 +74,7 @@ export const commandDocs = () => ({
   ...limitDocs(),
   ...holdDocs(),
   ...machineDocs(),
+  ...crashDocs(),
   ...budgetDocs(),
   ...sessionDocs(),
   ...requestDocs(),

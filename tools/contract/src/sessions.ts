@@ -362,3 +362,7 @@ export const shellQuote = (word: string): string =>
 /** Returns what continues a conversation in a terminal. @param folder the worktree: Claude Code finds a conversation only from there */
 export const resumeCommand = (folder: string, conversationId: string): string =>
   `cd ${shellQuote(folder)} && claude --resume ${shellQuote(conversationId)}`;
+
+/** A process of Claude Code, by what tells it from any other that had its number. */
+export const ClaudeProcess = z.object({ stageId: StageId, pid: z.int(), startedAt: z.iso.datetime() });
+export type ClaudeProcess = z.infer<typeof ClaudeProcess>;

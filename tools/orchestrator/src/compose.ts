@@ -36,6 +36,7 @@ import { type BudgetDeps, budgetCommands } from './features/budgets/budgets.ts';
 import { changesCommands } from './features/changes/changes.ts';
 import { type CheckDeps, checkCommands } from './features/checks/checks.ts';
 import { type CommentDeps, commentCommands } from './features/comments/comments.ts';
+import { type CrashDeps, crashCommands } from './features/crash/crash.ts';
 import { type WorkspaceDeps, workspaceCommands } from './features/dev-servers/dev-servers.ts';
 import { type MoveInDeps, moveInCommands } from './features/import/import.ts';
 import { type LimitDeps, limitCommands } from './features/limits/limits.ts';
@@ -97,6 +98,8 @@ export interface ComposeOptions {
   onUpdate?: (line: string) => void;
   /** Called, with the reason, when this process has to start again: its machine was declared lost, or its shared store lost commits in a crash. */
   onLost?: (reason: string) => void;
+  /** Has the supervisor kill this process and the web server, for a person who wants to see them return. */
+  crash?: () => void;
   limits?: Partial<TimeLimits>;
   /** Called if the configuration has the address of a database. */
   loadSharedStores?: LoadSharedStores;
@@ -170,6 +173,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...repositories,
       ...running,
       ...services,
+      crash: options.crash,
     });
     // Not earlier: no spawn at a start is urgent, so the start does not wait for one more process.
     storage.spawner.end = useSpawner(config.supervisorSpawns ? { env: userEnvironment(options.env) } : null);
@@ -374,6 +378,7 @@ export type HandlerDeps = BoardParts &
   LimitDeps &
   PauseDeps &
   MachineDeps &
+  CrashDeps &
   BudgetDeps &
   RuleDeps &
   Parameters<typeof loginCommands>[0];
@@ -404,6 +409,7 @@ const commandHandlers = (deps: HandlerDeps): CommandHandlers => ({
   ...limitCommands(deps),
   ...pauseCommands(deps),
   ...machineCommands(deps),
+  ...crashCommands(deps),
   ...budgetCommands(deps),
   ...ruleCommands(deps),
   ...loginCommands(deps),

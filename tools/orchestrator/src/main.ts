@@ -30,7 +30,8 @@ export function runOrchestrator(addOns: Pick<ComposeOptions, 'loadSharedStores'>
     start: (config) => {
       const onCodeUsed = (codeSha256: string) => void notify({ type: 'login-used', codeSha256 });
       const onUpdate = (text: string) => void notify({ type: 'notice', text });
-      return startOrchestrator(config, { ...addOns, log, env: process.env, onCodeUsed, onUpdate, onLost });
+      const crash = () => void notify({ type: 'crash' });
+      return startOrchestrator(config, { ...addOns, log, env: process.env, onCodeUsed, onUpdate, onLost, crash });
     },
     explainFailure,
     onMessage(message, orchestrator) {

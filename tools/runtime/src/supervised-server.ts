@@ -191,6 +191,8 @@ export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
   /** A line for whoever reads the terminal. */
   z.object({ type: z.literal('notice'), text: z.string() }),
+  /** Kill both servers, and start them again as after any crash. */
+  z.object({ type: z.literal('crash') }),
   /** The login could not be made (the store cannot write, for example). */
   z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
   /** Sent before the server exits. If the first start fails with a fatal failure, the supervisor gives up with `message`. */

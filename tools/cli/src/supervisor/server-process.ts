@@ -40,6 +40,8 @@ export interface ServerProcessDeps {
   readonly onFailed: (failure: StartFailure) => void;
   /** Somebody has logged in with a code: its SHA-256, in hex. */
   readonly onLoginUsed: (codeSha256: string) => void;
+  /** A person wants to see both servers crash. */
+  readonly onCrash: () => void;
   /** A line for the terminal. */
   readonly onNotice: (text: string) => void;
   readonly onUnexpected: (message: string) => void;
@@ -83,6 +85,8 @@ function startServerProcess(deps: ServerProcessDeps): ServerProcess {
         return;
       case 'login-used':
         return deps.onLoginUsed(message.codeSha256);
+      case 'crash':
+        return deps.onCrash();
       case 'notice':
         return deps.onNotice(message.text);
       case 'login-failed':
@@ -156,6 +160,8 @@ export interface SupervisedServer {
   retire(): void;
   /** Sends SIGTERM, and SIGKILL after the grace. Resolves when no process is left and none will start. */
   stop(): Promise<void>;
+  /** Sends SIGKILL at once. A new process starts. */
+  crash(): void;
   /** Sends SIGKILL at once. No new process starts. */
   kill(): void;
 }
@@ -179,6 +185,8 @@ export interface SupervisedServerDeps {
   readonly patienceMs: number;
   /** Somebody has logged in with a code: its SHA-256, in hex. */
   readonly onLoginUsed?: (codeSha256: string) => void;
+  /** It asked for a crash of both servers. */
+  readonly onCrash?: () => void;
 }
 
 export interface RestartTiming {
@@ -230,6 +238,7 @@ export function superviseServer(deps: SupervisedServerDeps): SupervisedServer {
       if (!(await settlesWithin(saved, timing.graceMs))) runs.current()?.kill('SIGKILL');
       await saved;
     },
+    crash: () => runs.current()?.kill('SIGKILL'),
     kill: () => {
       stopping.abort();
       runs.current()?.kill('SIGKILL');
@@ -285,6 +294,7 @@ function createRuns(deps: SupervisedServerDeps, readiness: Readiness, restartDel
           failure = reported;
         },
         onLoginUsed: (codeSha256) => deps.onLoginUsed?.(codeSha256),
+        onCrash: () => deps.onCrash?.(),
         onNotice: log,
         onUnexpected: (message) => log(`the ${name} sent an unexpected message: ${message}`),
       });

@@ -89,6 +89,9 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       port: options.orchestratorPort,
       configOn: (port) => orchestratorConfig(deps, secret, port),
       onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
+      onCrash: () => {
+        for (const server of running) server.crash();
+      },
     });
 
   const superviseWebServer = (orchestratorPort: Promise<number>) => {

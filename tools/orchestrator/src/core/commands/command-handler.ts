@@ -21,3 +21,10 @@ export function requireLogin(login: Authenticated | null): Authenticated {
   if (login === null) throw new Rejection('not_logged_in', 'This command needs a login.');
   return login;
 }
+
+/** @param what in words, as an order @throws Rejection `page_only`, `not_logged_in` */
+export function requirePage(login: Authenticated | null, what: string): void {
+  if (requireLogin(login).kind === 'page') return;
+  const message = `${what} from a browser that is logged in, not with an API token or from a terminal.`;
+  throw new Rejection('page_only', message);
+}

@@ -1,5 +1,5 @@
-import { type CommandHandlers, requireLogin } from '../../core/commands/command-handler.ts';
-import type { Authenticated, Logins } from '../../core/commands/logins.ts';
+import { type CommandHandlers, requireLogin, requirePage } from '../../core/commands/command-handler.ts';
+import type { Logins } from '../../core/commands/logins.ts';
 import { Rejection } from '../../lib/errors.ts';
 
 type LoginCommands =
@@ -12,18 +12,11 @@ type LoginCommands =
   | 'auth_check'
   | 'auth_logout';
 
-/** A token must not make a login that outlives it. @throws Rejection `page_only`, `not_logged_in` */
-function requirePage(login: Authenticated | null, what: string): void {
-  if (requireLogin(login).kind === 'page') return;
-  const message = `${what} from a browser that is logged in, not with an API token or from a terminal.`;
-  throw new Rejection('page_only', message);
-}
-
 export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandlers, LoginCommands> => ({
   get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
   remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
   create_login_code: async (_, { actor, login }) => {
-    requirePage(login, 'Add a device');
+    requirePage(login, 'Add a device'); // a token must not make a login that outlives it
     return logins.invite(actor.name);
   },
   create_metrics_token: async (_, { actor, login }) => {

@@ -8,13 +8,14 @@ import {
   IconHourglass,
   IconKeyboard,
   IconLogout,
+  IconPlugOff,
   IconServer2,
   IconShieldCheck,
   IconTrash,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { budgetsDialog, helpDialog, limitsDialog, loginsDialog } from '../data/dialogs.ts';
+import { budgetsDialog, crashDialog, helpDialog, limitsDialog, loginsDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
 import { PresentationItems } from '../features/approvals/presentation.tsx';
 import { useLogout } from '../features/logins/new-logins.tsx';
@@ -67,6 +68,9 @@ export default function AccountItems() {
       </Menu.Item>
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash
+      </Menu.Item>
+      <Menu.Item leftSection={<IconPlugOff size={16} />} onClick={crashDialog.open}>
+        Pull the plug
       </Menu.Item>
       <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => logout.mutate(undefined)}>
         Log out

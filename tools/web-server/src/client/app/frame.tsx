@@ -6,6 +6,7 @@ import { Outlet, useLocation, useNavigate } from 'react-router';
 import {
   budgetsDialog,
   completeDialog,
+  crashDialog,
   type DialogStore,
   deleteDialog,
   helpDialog,
@@ -42,6 +43,7 @@ const LoginsDialog = lazyComponent(() => import('../features/logins/logins-dialo
 const BudgetsDialog = lazyComponent(() => import('../features/budgets/budgets.tsx'));
 const PausesDialog = lazyComponent(() => import('../features/pauses/pauses-dialog.tsx'));
 const LimitsDialog = lazyComponent(() => import('../features/limits/limits.tsx'));
+const CrashDialog = lazyComponent(() => import('../features/crash/crash-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
 /** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. It is there before the board is. */
@@ -130,6 +132,7 @@ function Dialogs() {
       />
       <LoadedOnce name="The list of usage limits" dialog={limitsDialog} content={<LimitsDialog />} />
       <LoadedOnce name="The list of holds" dialog={pausesDialog} content={<PausesDialog />} />
+      <LoadedOnce name="The dialog that kills Callboard" dialog={crashDialog} content={<CrashDialog />} />
       <LoadedOnce name="The list of budgets" dialog={budgetsDialog} content={<BudgetsDialog />} />
     </>
   );

@@ -65,6 +65,9 @@ export interface TrustLocation {
 /** Asks whether to trust a repository. */
 export const trustDialog = createDialog<[TrustLocation]>();
 
+/** Kills Callboard, to see it return. */
+export const crashDialog = createDialog();
+
 export const paletteDialog = createDialog();
 export const helpDialog = createDialog();
 export const loginsDialog = createDialog();
