@@ -341,6 +341,13 @@ const LAST: Record<string, Check> = {
       .getByText(/^Paused/)
       .waitFor();
   },
+  replay: async (page, scene) => {
+    await PICTURES['stage-merged']?.(page, scene);
+    await open(`/stages/${scene.review}/replay`)(page);
+    await alone(page);
+    await page.getByRole('slider', { name: 'Position' }).press('End');
+    await page.getByRole('button', { name: 'Play' }).waitFor();
+  },
   'stage-merged': async (page, { review }) => {
     await stage(page, review);
     const complete = page.getByRole('button', { name: 'Complete', exact: true });

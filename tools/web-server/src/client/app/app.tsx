@@ -18,6 +18,7 @@ import {
   NotFoundPage,
   NotificationsPage,
   NumbersPage,
+  ReplayPage,
   RulesPage,
   SearchPage,
   SessionsPage,
@@ -48,6 +49,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   <Route path="trash" element={<TrashPage />} />
                   <Route path="wall" element={<WallPage />} />
                   <Route path="stages/:stageId" element={<StagePage />} />
+                  <Route path="stages/:stageId/replay" element={<ReplayPage />} />
                   <Route path="*" element={<NotFoundPage />} />
                 </Route>
               </Routes>

@@ -24,6 +24,7 @@ const Notifications = lazyComponent(() => import('./notifications-page.tsx'));
 const NumbersContent = lazyComponent(() => import('../features/numbers/numbers-page.tsx'));
 const Machines = lazyComponent(() => import('../features/machines/machines-page.tsx'));
 const Trash = lazyComponent(() => import('../features/trash/trash-page.tsx'));
+const Replay = lazyComponent(() => import('../features/replay/replay-page.tsx'));
 const Wall = lazyComponent(() => import('../features/board/wall.tsx'));
 const loadStagePage = () => import('./stage-page.tsx');
 const StagePageContent = lazyComponent(loadStagePage);
@@ -58,6 +59,7 @@ export const NotificationsPage = Notifications;
 export const NumbersPage = NumbersContent;
 export const MachinesPage = Machines;
 export const TrashPage = Trash;
+export const ReplayPage = Replay;
 export const WallPage = Wall;
 export const StagePage = StagePageContent;
 

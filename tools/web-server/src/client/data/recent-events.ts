@@ -115,6 +115,13 @@ export async function loadAllBefore(stageId: StageId, index: number): Promise<Tr
   return { entries: pages.flat(), total };
 }
 
+/** Loads the whole transcript. */
+export async function loadAll(stageId: StageId, signal: AbortSignal): Promise<TranscriptEntry[]> {
+  const { entries } = await client.command('get_transcript', { stageId, limit: LARGE_PAGE }, { signal });
+  const earlier = await loadAllBefore(stageId, entries[0]?.index ?? 1);
+  return [...earlier.entries, ...entries];
+}
+
 /** The index of the last loaded entry; 0 if there is none. */
 export const lastIndex = (transcript: Transcript): number => transcript.entries.at(-1)?.index ?? 0;
 
