@@ -2,7 +2,7 @@ import { Box, Button, Flex, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Outlet, useLocation, useNavigate } from 'react-router';
+import { matchPath, Outlet, useLocation, useNavigate } from 'react-router';
 import {
   budgetsDialog,
   completeDialog,
@@ -20,7 +20,7 @@ import { followPerson } from '../features/approvals/arming.ts';
 import { saveDraftsOnLeave } from '../features/approvals/request-drafts.ts';
 import { useNewLoginNotices } from '../features/logins/new-logins.tsx';
 import { useOfferText } from '../features/messages/message-draft.ts';
-import { useAlerts, useTabTitle } from '../features/notifications/alerts.ts';
+import { NOT_FOUND, useAlerts, useTabTitle } from '../features/notifications/alerts.ts';
 import { errorText, isTransient } from '../lib/api-client.ts';
 import { useWorker } from '../lib/register-worker.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
@@ -31,6 +31,7 @@ import { type Layer, useCoversPage, useShortcuts, useTopLayer } from '../ui/shor
 import css from './frame.module.css';
 import { TWO_PANES, useOpenNewStage } from './frame-store.ts';
 import { absenceText, Header } from './header.tsx';
+import { PAGES } from './pages.tsx';
 
 // Loaded at once beside the board, so that the board does not wait for it.
 const RequestOverlay = lazyComponent(() => import('../features/approvals/request-overlay.tsx'));
@@ -59,7 +60,9 @@ export function Frame() {
 
 /** What the page tells outside of itself: the tab's title and icon, alerts, notices of new logins. It draws nothing. */
 function Signals() {
-  useTabTitle();
+  const { pathname } = useLocation();
+  const page = PAGES.find(({ path }) => matchPath(`/${path}`, pathname) !== null);
+  useTabTitle(page === undefined ? NOT_FOUND : page.title);
   useAlerts();
   useWorker();
   useNewLoginNotices();
@@ -218,7 +221,7 @@ function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
 /** A page's letter counts this long after the G before it. */
 const SEQUENCE_MS = 1_500;
 
-const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
+const PAGE_KEYS: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
 
 /** The keys that work on every page. The palette's key works over the request overlay as well. */
 function useFrameKeys(top: Layer): void {
@@ -228,7 +231,7 @@ function useFrameKeys(top: Layer): void {
   const writeStage = useOpenNewStage();
   const pressedG = useRef(Number.NEGATIVE_INFINITY);
   const go = (key: string) => () => {
-    const page = PAGES[key];
+    const page = PAGE_KEYS[key];
     if (isBehindDialog || page === undefined || performance.now() - pressedG.current > SEQUENCE_MS) return false;
     pressedG.current = Number.NEGATIVE_INFINITY;
     void navigate(page);
