@@ -279,7 +279,6 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, isOff, 
       data-column={stage.column}
       data-picked={isPicked}
       data-whole={card.text.isWhole}
-      data-words={card.text.text === '' ? undefined : true}
       data-figures={stage.session !== null && pending === 0 ? true : undefined}
       aria-labelledby={`${id}title`}
       aria-busy={sending !== undefined}
@@ -288,10 +287,14 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, isOff, 
         <span className={css.sign}>
           {isPicked ? <IconCheck size={14} role="img" aria-label="Selected" /> : <ProjectMark name={card.project} />}
         </span>
-        <h3 className={css.title} id={`${id}title`}>
-          <CardLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
-        </h3>
-        <TopMarks card={card} />
+        <div className={css.heading}>
+          <span className={css.marks}>
+            <TopMarks card={card} />
+          </span>
+          <h3 className={css.title} id={`${id}title`}>
+            <CardLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
+          </h3>
+        </div>
         <span className={css.more}>
           <CardMenu stage={stage} />
         </span>
