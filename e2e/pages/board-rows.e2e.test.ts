@@ -16,19 +16,14 @@ const rowsOnScreen = (page: Page) =>
       }).length,
   );
 
-/** The titles on the screen that are not shown whole. */
+/** The titles that are not shown whole. */
 const cutTitles = (page: Page) =>
   page
     .getByRole('article')
     .getByRole('heading')
     .evaluateAll((titles) =>
       titles
-        .filter((title) =>
-          [title, title.parentElement].some(
-            (box) =>
-              (box?.scrollHeight ?? 0) > (box?.clientHeight ?? 0) || (box?.scrollWidth ?? 0) > (box?.clientWidth ?? 0),
-          ),
-        )
+        .filter(({ parentElement: box }) => box !== null && box.scrollHeight > box.clientHeight + 2)
         .map(({ textContent }) => textContent),
     );
 

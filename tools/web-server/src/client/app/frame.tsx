@@ -33,7 +33,7 @@ import { TWO_PANES, useOpenNewStage } from './frame-store.ts';
 import { absenceText, Header } from './header.tsx';
 import { PAGES } from './pages.tsx';
 
-// Loaded at once beside the board, so that the board does not wait for it.
+// Loaded once the board is there, which waits for nothing that it does not show.
 const RequestOverlay = lazyComponent(() => import('../features/approvals/request-overlay.tsx'));
 const CompleteDialog = lazyComponent(() => import('../features/finish/finish-panel.tsx'));
 const DeleteDialog = lazyComponent(() => import('../features/trash/delete-dialog.tsx'));
@@ -44,6 +44,8 @@ const BudgetsDialog = lazyComponent(() => import('../features/budgets/budgets.ts
 const PausesDialog = lazyComponent(() => import('../features/pauses/pauses-dialog.tsx'));
 const LimitsDialog = lazyComponent(() => import('../features/limits/limits.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
+
+const isThere = () => true;
 
 /** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. It is there before the board is. */
 export function Frame() {
@@ -71,6 +73,7 @@ function Signals() {
 
 function Framed() {
   const { pathname, search } = useLocation();
+  const { data: isLoaded = false } = useQuery({ ...boardQuery, select: isThere });
   const top = useTopLayer();
   const isBehindDialog = top !== 'page';
   useFrameKeys(top);
@@ -94,14 +97,12 @@ function Framed() {
         </main>
       </div>
       <ErrorBoundary name="The request window">
-        <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
+        {isLoaded && <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />}
       </ErrorBoundary>
       <Dialogs />
     </>
   );
 }
-
-const isThere = () => true;
 
 /** The page once the board is there; until then its place, quietly. */
 function Page() {
