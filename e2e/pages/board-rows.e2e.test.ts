@@ -23,7 +23,12 @@ const cutTitles = (page: Page) =>
     .getByRole('heading')
     .evaluateAll((titles) =>
       titles
-        .filter(({ parentElement: box }) => box !== null && box.scrollHeight > box.clientHeight + 2)
+        .filter((title) => {
+          const text = document.createRange();
+          text.selectNodeContents(title);
+          const box = title.parentElement?.getBoundingClientRect();
+          return text.getBoundingClientRect().bottom > (box?.bottom ?? 0) + 2;
+        })
         .map(({ textContent }) => textContent),
     );
 

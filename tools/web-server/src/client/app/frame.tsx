@@ -1,6 +1,7 @@
+import type { StageId } from '@callboard/contract';
 import { Box, Button, Flex, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { matchPath, Outlet, useLocation, useNavigate } from 'react-router';
 import {
@@ -14,8 +15,11 @@ import {
   momentDialog,
   paletteDialog,
   pausesDialog,
+  renameDialog,
+  terminalDialog,
 } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
+import { type StageActionId, stageActions } from '../data/stage-actions.tsx';
 import { followPerson } from '../features/approvals/arming.ts';
 import { saveDraftsOnLeave } from '../features/approvals/request-drafts.ts';
 import { useNewLoginNotices } from '../features/logins/new-logins.tsx';
@@ -23,13 +27,13 @@ import { useOfferText } from '../features/messages/message-draft.ts';
 import { NOT_FOUND, useAlerts, useTabTitle } from '../features/notifications/alerts.ts';
 import { errorText, isTransient } from '../lib/api-client.ts';
 import { useWorker } from '../lib/register-worker.ts';
-import { useStreamState } from '../stream/stream-context.tsx';
+import { useCanCommand, useStreamState } from '../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { BrandMark } from '../ui/marks.tsx';
 import { CopyLine } from '../ui/notes.tsx';
 import { type Layer, useCoversPage, useShortcuts, useTopLayer } from '../ui/shortcuts.tsx';
 import css from './frame.module.css';
-import { TWO_PANES, useOpenNewStage } from './frame-store.ts';
+import { stageAtHand, TWO_PANES, useOpenNewStage } from './frame-store.ts';
 import { absenceText, Header } from './header.tsx';
 import { PAGES } from './pages.tsx';
 
@@ -37,6 +41,8 @@ import { PAGES } from './pages.tsx';
 const RequestOverlay = lazyComponent(() => import('../features/approvals/request-overlay.tsx'));
 const CompleteDialog = lazyComponent(() => import('../features/finish/finish-panel.tsx'));
 const DeleteDialog = lazyComponent(() => import('../features/trash/delete-dialog.tsx'));
+const RenameDialog = lazyComponent(() => import('../features/stages/rename-dialog.tsx'));
+const TerminalDialog = lazyComponent(() => import('../features/details/terminal-dialog.tsx'));
 const MomentDialog = lazyComponent(() => import('../features/rewind/rewind-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/logins-dialog.tsx'));
@@ -125,6 +131,8 @@ function Dialogs() {
       <LoadedOnce name="The list of logins" dialog={loginsDialog} content={<LoginsDialog />} />
       <LoadedOnce name="The list of keyboard shortcuts" dialog={helpDialog} content={<HelpSheet />} />
       <LoadedOnce name="The dialog that completes a stage" dialog={completeDialog} content={<CompleteDialog />} />
+      <LoadedOnce name="The dialog for a title" dialog={renameDialog} content={<RenameDialog />} />
+      <LoadedOnce name="The dialog for a terminal" dialog={terminalDialog} content={<TerminalDialog />} />
       <LoadedOnce name="The dialog that deletes a stage" dialog={deleteDialog} content={<DeleteDialog />} />
       <LoadedOnce
         name="The dialog for going back or forking"
@@ -241,9 +249,22 @@ function useFrameKeys(top: Layer): void {
     if (isBehindDialog) return false;
     act();
   };
+  const cache = useQueryClient();
+  const canCommand = useCanCommand();
+  /** Opens what asks about the stage at hand, if that can be done with it now. */
+  const actAtHand = (action: StageActionId, dialog: DialogStore<[StageId]>): boolean => {
+    const view = cache.getQueryData(boardQuery.queryKey);
+    const stage = view?.stages.find(({ id }) => id === stageAtHand());
+    if (isBehindDialog || stage === undefined || !stageActions(stage, false, canCommand).includes(action)) return false;
+    dialog.open(stage.id);
+    return true;
+  };
   useShortcuts({
     '?': unlessBehind(helpDialog.open),
     n: unlessBehind(writeStage),
+    m: ({ shiftKey }) => shiftKey && actAtHand('finish', completeDialog),
+    f2: () => actAtHand('rename', renameDialog),
+    delete: () => actAtHand('delete', deleteDialog),
     '/': () => {
       const field = document.querySelector<HTMLElement>('[data-shortcut="find"]');
       if (isBehindDialog || field === null) return false;
@@ -263,7 +284,7 @@ function useFrameKeys(top: Layer): void {
       if (!isPalette || event.shiftKey) return;
       event.preventDefault();
       if (isPaletteOpen) paletteDialog.close();
-      else if (top === 'page' || top === 'overlay') paletteDialog.open();
+      else if (top === 'page' || top === 'overlay') paletteDialog.open(stageAtHand());
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);

@@ -15,6 +15,7 @@ import type { StreamState } from '../stream/stream-store.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { BrandMark } from '../ui/marks.tsx';
 import { Count } from '../ui/primitives.tsx';
+import { stageAtHand } from './frame-store.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
@@ -105,7 +106,7 @@ function SearchButton() {
       className={css.search}
       aria-keyshortcuts="Control+K Meta+K"
       title={FRAME_KEYS.palette.does}
-      onClick={paletteDialog.open}
+      onClick={() => paletteDialog.open(stageAtHand())}
     >
       <IconSearch size={16} stroke={1.75} aria-hidden />
       <span className="visually-hidden-on-phone">Search or command</span>
