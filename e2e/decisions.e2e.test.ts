@@ -32,7 +32,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
   const stageId = await api.stage('Login form', [bash('echo one >> made.txt'), bash('echo one >> made.txt'), done]);
   await api.start(stageId);
   await loseAnswer(page, folder, 'Login form');
-  await page.getByRole('button', exact('1 stage needs you')).click();
+  await page.getByRole('link', { name: /^Inbox ?1$/ }).click();
   const article = page.getByRole('article').filter({ hasText: 'It is not known whether this answer took effect' });
   await article.getByText('Bash echo one >> made.txt').waitFor();
   await article.getByText(/ended (just now|\d+ s ago), before it was confirmed.*ended by SIGKILL/).waitFor();

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
 
 /** The board as built for people: `npm run build` writes it. */
 const BUILT = new URL('../tools/web-server/dist/client/', import.meta.url);
@@ -23,15 +25,31 @@ async function firstFiles(): Promise<string[]> {
   return [...files];
 }
 
-/** What is sent of a file: its compressed copy, if the build has written one. */
-const sent = (path: string) => read(`${path}.br`).catch(() => read(path));
-
-it('sends less than 300 kB of page, styles and scripts before the board is shown', async () => {
-  const files = await firstFiles();
-  expect(files.filter((path) => path.endsWith('.js')).length).toBeGreaterThan(0);
-  expect(files.filter((path) => path.endsWith('.css')).length).toBeGreaterThan(0);
-  const sizes = await Promise.all(files.map(async (path) => (await sent(path)).length));
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(LIMIT);
+it('sends less than 300 kB in at most 20 requests from the login link to the board, and the rest of the page in few files', async () => {
+  const { start } = await install({}, onTestFinished, true);
+  const { loginLink, stop } = await start();
+  onTestFinished(stop);
+  const { page, context } = await openBrowser({}, onTestFinished);
+  const network = await context.newCDPSession(page);
+  const paths = new Map<string, string>();
+  const sent: { path: string; bytes: number }[] = [];
+  network.on('Network.requestWillBeSent', ({ requestId, request }) => {
+    paths.set(requestId, new URL(request.url).pathname);
+  });
+  network.on('Network.loadingFinished', ({ requestId, encodedDataLength: bytes }) => {
+    if (bytes > 0) sent.push({ path: paths.get(requestId) ?? '', bytes }); // what comes from the cache has none
+  });
+  await network.send('Network.enable');
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  await expect.poll(() => sent.some(({ path }) => path.includes('/board-forms-') && path.endsWith('.js'))).toBe(true);
+  const first = sent.slice(0, sent.findIndex(({ path }) => path === '/api/board') + 1);
+  expect(first.length).toBeGreaterThan(5);
+  expect(first.length, JSON.stringify(first)).toBeLessThanOrEqual(20);
+  // Text is shown before its font is there.
+  const waitedFor = first.filter(({ path }) => !path.endsWith('.woff2'));
+  expect(waitedFor.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(LIMIT);
+  expect(sent.length, JSON.stringify(sent)).toBeLessThanOrEqual(40);
 });
 
 it('has a compressed copy of every script and style', async () => {

@@ -96,13 +96,16 @@ async function buildBoard(dist: string): Promise<string[]> {
     build: { outDir: fresh, chunkSizeWarningLimit: 1_000 },
     worker: { format: 'es', plugins: () => [collectModules(inWorkers)] },
   });
-  const buildBeside = (config: string) =>
-    build({ root: folder, configFile: join(folder, config), logLevel: 'warn', build: { outDir: fresh } });
-  const beside = [await buildBeside('vite.login.config.ts'), await buildBeside('vite.worker.config.ts')];
+  const worker = await build({
+    root: folder,
+    configFile: join(folder, 'vite.worker.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: fresh },
+  });
   if (existsSync(inDist('client'))) renameSync(inDist('client'), old);
   renameSync(fresh, inDist('client'));
   rmSync(old, { recursive: true, force: true });
-  const output = [built, ...beside].flat().flatMap((one) => ('output' in one ? one.output : []));
+  const output = [built, worker].flat().flatMap((one) => ('output' in one ? one.output : []));
   const sources = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : file.originalFileNames));
   return packagesOf([...sources.map((path) => resolve(folder, path)), ...inWorkers]);
 }

@@ -90,6 +90,7 @@ const STATES: Record<string, State> = {
   'the new stage form': async (page) => {
     await board(page);
     await page.getByRole('button', { name: 'New stage' }).click();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByRole('combobox', { name: 'Pipeline' }).selectOption('Custom phases');
     await page.getByRole('button', { name: 'Add to board' }).click();
     await page.getByText('The prompt is empty.').waitFor();

@@ -16,6 +16,22 @@ const rowsOnScreen = (page: Page) =>
       }).length,
   );
 
+/** The titles that are not shown whole. */
+const cutTitles = (page: Page) =>
+  page
+    .getByRole('article')
+    .getByRole('heading')
+    .evaluateAll((titles) =>
+      titles
+        .filter((title) => {
+          const text = document.createRange();
+          text.selectNodeContents(title);
+          const box = title.parentElement?.getBoundingClientRect();
+          return text.getBoundingClientRect().bottom > (box?.bottom ?? 0) + 2;
+        })
+        .map(({ textContent }) => textContent),
+    );
+
 /** Opens the board of a crowd, with its requests set aside. */
 async function openManyStages(times = 1) {
   const desk = await openEmptyBoard();
@@ -49,6 +65,7 @@ it('stands fifty stages and more on 1440 x 900, all six columns at 1024, and 200
   const { page, errors } = await openManyStages(3);
   await page.setViewportSize({ width: 1440, height: 900 });
   await expect.poll(() => rowsOnScreen(page)).toBeGreaterThanOrEqual(50);
+  expect(await cutTitles(page)).toEqual([]);
   await page.setViewportSize({ width: 1024, height: 768 });
   for (const name of COLUMNS) {
     const box = await page.getByRole('region', { name }).boundingBox();

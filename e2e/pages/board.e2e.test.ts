@@ -39,6 +39,7 @@ itAll('writes a stage with phases, edits it, and starts the next phase from its 
   const form = page.getByRole('dialog', { name: 'New stage' });
   await form.getByRole('textbox', { name: 'Title' }).fill('Rate limits');
   await form.getByRole('textbox', { name: 'Prompt', exact: true }).fill(prompt({ steps: [{ text: 'Designed.' }] }));
+  await form.getByRole('button', { name: 'More', exact: true }).click();
   for (const [index, name] of ['Design', 'Build'].entries()) {
     if (index === 0) await form.getByRole('combobox', { name: 'Pipeline' }).selectOption('Custom phases');
     else await form.getByRole('button', { name: 'Add phase' }).click();
@@ -52,6 +53,7 @@ itAll('writes a stage with phases, edits it, and starts the next phase from its 
   await page.getByRole('button', { name: 'New stage' }).first().click();
   await form.getByText('Draft restored').waitFor();
   await expect.poll(() => form.getByRole('textbox', { name: 'Name of phase 2' }).inputValue()).toBe('Build');
+  await form.getByRole('button', { name: 'More', exact: true }).click();
   await form.getByRole('checkbox', { name: 'Keep in backlog' }).check();
   await form.getByRole('button', { name: 'Add to board' }).click();
   await region('Backlog').getByText('On hold').waitFor();

@@ -20,9 +20,9 @@ const TITLES = [
   ...['Structured logs', 'DNS in code', 'Old theme', 'Auth API', 'Order history', 'Nightly export', 'Health checks'],
   ...[
     'Invoices as PDF',
-    'Retry failed jobs',
+    'Retry failed jobs, each time a little later',
     'Address book',
-    'Cart keeps its items',
+    'Cart keeps its items until the next visit',
     'Feature flags',
     'Upgrade to Node 26',
   ],

@@ -8,9 +8,7 @@ const TOOLS = ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', '
 const PLACES = ['package-lock.json', 'scripts/bundles.ts'].concat(
   TOOLS.map((tool) => `tools/${tool}/src`),
   TOOLS.map((tool) => `tools/${tool}/package.json`),
-  ['index.html', 'login.html', 'vite.config.ts', 'vite.login.config.ts', 'vite.worker.config.ts'].map(
-    (name) => `tools/web-server/${name}`,
-  ),
+  ['index.html', 'login.html', 'vite.config.ts', 'vite.worker.config.ts'].map((name) => `tools/web-server/${name}`),
 );
 
 /** Returns the path of the file with the fingerprint of the last build's sources. */

@@ -33,7 +33,7 @@ async function addSources(root: string) {
     await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
     await writeFile(join(root, 'tools', tool, 'package.json'), '{ "type": "module" }');
   }
-  const configs = ['vite.config.ts', 'vite.login.config.ts', 'vite.worker.config.ts'];
+  const configs = ['vite.config.ts', 'vite.worker.config.ts'];
   for (const name of ['index.html', 'login.html', ...configs])
     await writeFile(join(root, 'tools', 'web-server', name), '');
   await writeFile(join(root, 'package-lock.json'), '{}');

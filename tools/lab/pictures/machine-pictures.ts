@@ -93,6 +93,7 @@ export const machinePictures: Record<string, (page: Page, show: Show) => Promise
       await openPage(page, '/');
       await page.getByRole('article').first().waitFor();
       await page.keyboard.press('n');
+      await page.getByRole('button', { name: 'More', exact: true }).click();
       await page.getByRole('combobox', { name: 'Machine' }).waitFor();
     }),
   'machines-project': (page) =>

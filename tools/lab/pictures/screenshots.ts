@@ -174,6 +174,7 @@ const PICTURES: Record<string, Check> = {
   },
   'new-stage-open': async (page, scene) => {
     await PICTURES['new-stage']?.(page, scene);
+    await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByRole('combobox', { name: 'Pipeline' }).selectOption('Plan, build, verify');
     await page.getByRole('combobox', { name: 'At the end' }).selectOption('merge');
     await page.getByRole('combobox', { name: 'Priority' }).selectOption('0');

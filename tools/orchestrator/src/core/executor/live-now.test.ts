@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AgentEvent } from '../agent-event.ts';
-import { createLiveNow, plainTail } from './live-now.ts';
+import { createLiveNow, newestSentence } from './live-now.ts';
 
 const delta = (text: string, more: { kind?: 'text' | 'thinking'; parentToolUseId?: string } = {}): AgentEvent => ({
   type: 'delta',
@@ -42,10 +42,20 @@ it('tells nothing after the end of the turn', () => {
   expect(after(delta('Done.'), { type: 'turn-ended', end })).toBeNull();
 });
 
-it('makes one plain line of the end of a text', () => {
-  expect(plainTail('# Plan\n\n- first **step**\n- `second`\n')).toBe('Plan first step second');
-  const long = plainTail(`${'word '.repeat(100)}end`);
-  expect(long.length).toBeLessThanOrEqual(120);
-  expect(long).toMatch(/^word .* end$/);
-  expect(plainTail('x'.repeat(500))).toHaveLength(120);
+it('tells the newest sentence from its beginning, as one plain line', () => {
+  expect(newestSentence('The index is built from titles. Next I move the check')).toBe('Next I move the check');
+  expect(newestSentence('# Plan\n\n- first **step** of all\n- `second` of them\n')).toBe('second of them');
+  expect(newestSentence('See src/cart.ts, which is 1.5 kB')).toBe('See src/cart.ts, which is 1.5 kB');
+});
+
+it('tells the sentence before until the new one says something', () => {
+  expect(newestSentence('The index is built from titles. Nex')).toBe('The index is built from titles.');
+  expect(newestSentence('Now it works. Done.')).toBe('Done.');
+  expect(newestSentence('No')).toBe('No');
+});
+
+it('tells no more than the beginning of a long sentence', () => {
+  const long = newestSentence(`It is ${'word '.repeat(100)}end`);
+  expect(long).toHaveLength(120);
+  expect(long).toMatch(/^It is word .*…$/);
 });

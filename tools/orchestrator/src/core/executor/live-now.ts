@@ -2,9 +2,9 @@ import type { LiveNow, SessionNowUpdate, StageId, TextDelta } from '@callboard/c
 import type { AgentEvent } from '../agent-event.ts';
 
 /** The longest text that is told, in characters. */
-const MAX_TAIL_LENGTH = 120;
-/** How much text is kept to make it from: marks and blanks are left out. */
-const SAVED = 4 * MAX_TAIL_LENGTH;
+const MAX_SENTENCE_LENGTH = 120;
+/** How much text is kept to make it from: sentences, marks and blanks are left out. */
+const SAVED = 8 * MAX_SENTENCE_LENGTH;
 
 /** Tracks what Claude itself does in a turn: whether it writes, and what. A subagent's text is not told. */
 export interface LiveNowTracker {
@@ -50,24 +50,29 @@ export function createLiveNow(onChange: () => void): LiveNowTracker {
         default:
       }
     },
-    read: () => (doing?.kind === 'writing' ? { kind: 'writing', text: plainTail(doing.text) } : doing),
+    read: () => (doing?.kind === 'writing' ? { kind: 'writing', text: newestSentence(doing.text) } : doing),
     clear: () => becomes(null),
   };
 }
 
-/** Returns the end of a text as one plain line, without marks of Markdown. */
-export function plainTail(text: string): string {
-  const line = text
-    .replaceAll(/```\w*/g, ' ')
+/** Shorter beginnings say nothing yet: until then, the sentence before is told. */
+const MIN_SENTENCE_LENGTH = 12;
+
+/** Returns the beginning of the newest sentence of a text as one plain line, without marks of Markdown. */
+export function newestSentence(text: string): string {
+  const lines = text
+    .replaceAll(/```\w*/g, '\n')
     .replaceAll(/^[ \t]*(#{1,6}|[-*+]|\d+\.|>)[ \t]+/gm, '')
     .replaceAll(/\*\*|__|`/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  if (line.length <= MAX_TAIL_LENGTH) return line;
-  const tail = line.slice(-MAX_TAIL_LENGTH);
-  // The first word may be cut; without a blank near the beginning, it stays.
-  const blank = tail.indexOf(' ');
-  return (blank !== -1 && blank < MAX_TAIL_LENGTH / 2 ? tail.slice(blank + 1) : tail).replace(/^[\uDC00-\uDFFF]/, '');
+    .split('\n');
+  const sentences = lines.flatMap((line) => line.trim().split(/(?<=[.!?][)"'”’]*)\s+/)).filter((one) => one !== '');
+  const newest = sentences.at(-1) ?? '';
+  const isBegun = newest.length >= MIN_SENTENCE_LENGTH || /[.!?:]$/.test(newest);
+  const told = isBegun ? newest : (sentences.at(-2) ?? newest);
+  const short = told.replaceAll(/\s+/g, ' ');
+  return short.length <= MAX_SENTENCE_LENGTH
+    ? short
+    : `${short.slice(0, MAX_SENTENCE_LENGTH - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 /** A piece of text as it arrived. */

@@ -10,22 +10,7 @@ import type { BoardStream } from '../stream/start-stream.ts';
 import { StreamProvider } from '../stream/stream-context.tsx';
 import { CopyLine, type FarStepProps, FarStepProvider, StepButton } from '../ui/notes.tsx';
 import { Frame } from './frame.tsx';
-import {
-  BoardPage,
-  DecisionsPage,
-  InboxPage,
-  MachinesPage,
-  NotFoundPage,
-  NotificationsPage,
-  NumbersPage,
-  ReplayPage,
-  RulesPage,
-  SearchPage,
-  SessionsPage,
-  StagePage,
-  TrashPage,
-  WallPage,
-} from './pages.tsx';
+import { NotFoundPage, PAGES } from './pages.tsx';
 
 export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream }) {
   return (
@@ -37,19 +22,9 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
               <Notifications position="bottom-left" />
               <Routes>
                 <Route element={<Frame />}>
-                  <Route index element={<BoardPage />} />
-                  <Route path="inbox" element={<InboxPage />} />
-                  <Route path="decisions" element={<DecisionsPage />} />
-                  <Route path="sessions" element={<SessionsPage />} />
-                  <Route path="search" element={<SearchPage />} />
-                  <Route path="rules" element={<RulesPage />} />
-                  <Route path="notifications" element={<NotificationsPage />} />
-                  <Route path="numbers" element={<NumbersPage />} />
-                  <Route path="machines" element={<MachinesPage />} />
-                  <Route path="trash" element={<TrashPage />} />
-                  <Route path="wall" element={<WallPage />} />
-                  <Route path="stages/:stageId" element={<StagePage />} />
-                  <Route path="stages/:stageId/replay" element={<ReplayPage />} />
+                  {PAGES.map(({ path, Content }) => (
+                    <Route key={path} path={path} element={<Content />} />
+                  ))}
                   <Route path="*" element={<NotFoundPage />} />
                 </Route>
               </Routes>

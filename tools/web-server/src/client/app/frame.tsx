@@ -1,8 +1,9 @@
+import type { StageId } from '@callboard/contract';
 import { Box, Button, Flex, Loader } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Outlet, useLocation, useNavigate } from 'react-router';
+import { matchPath, Outlet, useLocation, useNavigate } from 'react-router';
 import {
   budgetsDialog,
   completeDialog,
@@ -15,28 +16,34 @@ import {
   momentDialog,
   paletteDialog,
   pausesDialog,
+  renameDialog,
+  terminalDialog,
 } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
+import { type StageActionId, stageActions } from '../data/stage-actions.tsx';
 import { followPerson } from '../features/approvals/arming.ts';
 import { saveDraftsOnLeave } from '../features/approvals/request-drafts.ts';
 import { useNewLoginNotices } from '../features/logins/new-logins.tsx';
 import { useOfferText } from '../features/messages/message-draft.ts';
-import { useAlerts, useTabTitle } from '../features/notifications/alerts.ts';
+import { NOT_FOUND, useAlerts, useTabTitle } from '../features/notifications/alerts.ts';
 import { errorText, isTransient } from '../lib/api-client.ts';
 import { useWorker } from '../lib/register-worker.ts';
-import { useStreamState } from '../stream/stream-context.tsx';
+import { useCanCommand, useStreamState } from '../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { BrandMark } from '../ui/marks.tsx';
 import { CopyLine } from '../ui/notes.tsx';
 import { type Layer, useCoversPage, useShortcuts, useTopLayer } from '../ui/shortcuts.tsx';
 import css from './frame.module.css';
-import { TWO_PANES, useOpenNewStage } from './frame-store.ts';
+import { stageAtHand, TWO_PANES, useOpenNewStage } from './frame-store.ts';
 import { absenceText, Header } from './header.tsx';
+import { PAGES } from './pages.tsx';
 
-// Loaded at once beside the board, so that the board does not wait for it.
+// Loaded once the board is there, which waits for nothing that it does not show.
 const RequestOverlay = lazyComponent(() => import('../features/approvals/request-overlay.tsx'));
 const CompleteDialog = lazyComponent(() => import('../features/finish/finish-panel.tsx'));
 const DeleteDialog = lazyComponent(() => import('../features/trash/delete-dialog.tsx'));
+const RenameDialog = lazyComponent(() => import('../features/stages/rename-dialog.tsx'));
+const TerminalDialog = lazyComponent(() => import('../features/details/terminal-dialog.tsx'));
 const MomentDialog = lazyComponent(() => import('../features/rewind/rewind-dialog.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/logins-dialog.tsx'));
@@ -45,6 +52,8 @@ const PausesDialog = lazyComponent(() => import('../features/pauses/pauses-dialo
 const LimitsDialog = lazyComponent(() => import('../features/limits/limits.tsx'));
 const CrashDialog = lazyComponent(() => import('../features/crash/crash-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
+
+const isThere = () => true;
 
 /** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. It is there before the board is. */
 export function Frame() {
@@ -61,7 +70,9 @@ export function Frame() {
 
 /** What the page tells outside of itself: the tab's title and icon, alerts, notices of new logins. It draws nothing. */
 function Signals() {
-  useTabTitle();
+  const { pathname } = useLocation();
+  const page = PAGES.find(({ path }) => matchPath(`/${path}`, pathname) !== null);
+  useTabTitle(page === undefined ? NOT_FOUND : page.title);
   useAlerts();
   useWorker();
   useNewLoginNotices();
@@ -70,6 +81,7 @@ function Signals() {
 
 function Framed() {
   const { pathname, search } = useLocation();
+  const { data: isLoaded = false } = useQuery({ ...boardQuery, select: isThere });
   const top = useTopLayer();
   const isBehindDialog = top !== 'page';
   useFrameKeys(top);
@@ -94,14 +106,12 @@ function Framed() {
         </main>
       </div>
       <ErrorBoundary name="The request window">
-        <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox' || isWall} />
+        {isLoaded && <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox' || isWall} />}
       </ErrorBoundary>
       <Dialogs />
     </>
   );
 }
-
-const isThere = () => true;
 
 /** The page once the board is there; until then its place, quietly. */
 function Page() {
@@ -124,6 +134,8 @@ function Dialogs() {
       <LoadedOnce name="The list of logins" dialog={loginsDialog} content={<LoginsDialog />} />
       <LoadedOnce name="The list of keyboard shortcuts" dialog={helpDialog} content={<HelpSheet />} />
       <LoadedOnce name="The dialog that completes a stage" dialog={completeDialog} content={<CompleteDialog />} />
+      <LoadedOnce name="The dialog for a title" dialog={renameDialog} content={<RenameDialog />} />
+      <LoadedOnce name="The dialog for a terminal" dialog={terminalDialog} content={<TerminalDialog />} />
       <LoadedOnce name="The dialog that deletes a stage" dialog={deleteDialog} content={<DeleteDialog />} />
       <LoadedOnce
         name="The dialog for going back or forking"
@@ -222,7 +234,7 @@ function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
 /** A page's letter counts this long after the G before it. */
 const SEQUENCE_MS = 1_500;
 
-const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
+const PAGE_KEYS: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
 
 /** The keys that work on every page. The palette's key works over the request overlay as well. */
 function useFrameKeys(top: Layer): void {
@@ -232,7 +244,7 @@ function useFrameKeys(top: Layer): void {
   const writeStage = useOpenNewStage();
   const pressedG = useRef(Number.NEGATIVE_INFINITY);
   const go = (key: string) => () => {
-    const page = PAGES[key];
+    const page = PAGE_KEYS[key];
     if (isBehindDialog || page === undefined || performance.now() - pressedG.current > SEQUENCE_MS) return false;
     pressedG.current = Number.NEGATIVE_INFINITY;
     void navigate(page);
@@ -241,9 +253,22 @@ function useFrameKeys(top: Layer): void {
     if (isBehindDialog) return false;
     act();
   };
+  const cache = useQueryClient();
+  const canCommand = useCanCommand();
+  /** Opens what asks about the stage at hand, if that can be done with it now. */
+  const actAtHand = (action: StageActionId, dialog: DialogStore<[StageId]>): boolean => {
+    const view = cache.getQueryData(boardQuery.queryKey);
+    const stage = view?.stages.find(({ id }) => id === stageAtHand());
+    if (isBehindDialog || stage === undefined || !stageActions(stage, false, canCommand).includes(action)) return false;
+    dialog.open(stage.id);
+    return true;
+  };
   useShortcuts({
     '?': unlessBehind(helpDialog.open),
     n: unlessBehind(writeStage),
+    m: ({ shiftKey }) => shiftKey && actAtHand('finish', completeDialog),
+    f2: () => actAtHand('rename', renameDialog),
+    delete: () => actAtHand('delete', deleteDialog),
     '/': () => {
       const field = document.querySelector<HTMLElement>('[data-shortcut="find"]');
       if (isBehindDialog || field === null) return false;
@@ -263,7 +288,7 @@ function useFrameKeys(top: Layer): void {
       if (!isPalette || event.shiftKey) return;
       event.preventDefault();
       if (isPaletteOpen) paletteDialog.close();
-      else if (top === 'page' || top === 'overlay') paletteDialog.open();
+      else if (top === 'page' || top === 'overlay') paletteDialog.open(stageAtHand());
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);

@@ -1,18 +1,9 @@
-import { CLAUDE_UNCHECKED, type ClaudeState, NO_LIMITS, needsYouCount, stagesNeedingYou } from '@callboard/contract';
-import { ActionIcon, Button, Flex, Group, Menu, Text } from '@mantine/core';
-import {
-  IconBell,
-  IconBellRinging,
-  IconHistory,
-  IconInbox,
-  IconLayoutColumns,
-  IconList,
-  IconSearch,
-  IconUserCircle,
-} from '@tabler/icons-react';
+import { CLAUDE_UNCHECKED, type ClaudeState, NO_LIMITS, stagesNeedingYou } from '@callboard/contract';
+import { ActionIcon, Button, Group, Menu, Text } from '@mantine/core';
+import { IconHistory, IconInbox, IconLayoutColumns, IconList, IconSearch, IconUserCircle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { NavLink, useNavigate } from 'react-router';
+import { NavLink } from 'react-router';
 import { limitsDialog, paletteDialog } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
 import { count } from '../lib/format.ts';
@@ -24,6 +15,7 @@ import type { StreamState } from '../stream/stream-store.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { BrandMark } from '../ui/marks.tsx';
 import { Count } from '../ui/primitives.tsx';
+import { stageAtHand } from './frame-store.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
@@ -41,10 +33,7 @@ export function Header() {
         <PageLink to="/" entry={FRAME_KEYS.board} icon={<IconLayoutColumns size={20} stroke={1.75} aria-hidden />}>
           <span className={css.word}>Board</span>
         </PageLink>
-        <PageLink to="/inbox" entry={FRAME_KEYS.inbox} icon={<IconInbox size={20} stroke={1.75} aria-hidden />}>
-          <span className={css.word}>Inbox</span>
-          <WaitingCount />
-        </PageLink>
+        <InboxLink />
         <PageLink to="/sessions" entry={FRAME_KEYS.sessions} icon={<IconList size={20} stroke={1.75} aria-hidden />}>
           <span className={css.word}>Sessions</span>
         </PageLink>
@@ -60,8 +49,6 @@ export function Header() {
         <LimitStatus />
         <Health />
         <SearchButton />
-        <Signal />
-        <HealthDot />
         <AccountMenu />
       </Group>
     </header>
@@ -73,11 +60,18 @@ interface PageLinkProps {
   entry: KeyEntry;
   /** Shown on phones, where the links are at the bottom. */
   icon: ReactNode;
+  /** What there is on the page now, shown on hover. */
+  about?: string | undefined;
   children: ReactNode;
 }
 
-const PageLink = ({ to, entry, icon, children }: PageLinkProps) => (
-  <NavLink className={css.link} to={to} end={to === '/'} title={titleWith(entry)}>
+const PageLink = ({ to, entry, icon, about, children }: PageLinkProps) => (
+  <NavLink
+    className={css.link}
+    to={to}
+    end={to === '/'}
+    title={about === undefined ? titleWith(entry) : `${titleWith(entry)}\n${about}`}
+  >
     <span className={css.icon}>{icon}</span>
     <span className={css.label}>{children}</span>
   </NavLink>
@@ -86,9 +80,23 @@ const PageLink = ({ to, entry, icon, children }: PageLinkProps) => (
 /** What it does and its keys. `aria-keyshortcuts` cannot describe a sequence of keys. */
 const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' ')})`;
 
-function WaitingCount() {
-  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
-  return waiting > 0 && <Count className={css.badge}>{waiting}</Count>;
+/** The one counter of the stages that need a person; on hover also which. */
+function InboxLink() {
+  const { data: titles = [] } = useQuery({
+    ...boardQuery,
+    select: (view) => stagesNeedingYou(view).map(({ title }) => title),
+  });
+  return (
+    <PageLink
+      to="/inbox"
+      entry={FRAME_KEYS.inbox}
+      icon={<IconInbox size={20} stroke={1.75} aria-hidden />}
+      about={titles.length === 0 ? undefined : callText(titles)}
+    >
+      <span className={css.word}>Inbox</span>
+      {titles.length > 0 && <Count className={css.badge}>{titles.length}</Count>}
+    </PageLink>
+  );
 }
 
 function SearchButton() {
@@ -98,43 +106,12 @@ function SearchButton() {
       className={css.search}
       aria-keyshortcuts="Control+K Meta+K"
       title={FRAME_KEYS.palette.does}
-      onClick={paletteDialog.open}
+      onClick={() => paletteDialog.open(stageAtHand())}
     >
       <IconSearch size={16} stroke={1.75} aria-hidden />
       <span className="visually-hidden-on-phone">Search or command</span>
       <kbd aria-hidden>{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
     </button>
-  );
-}
-
-/** How many stages need a person, on hover also which. A click opens the inbox. */
-function Signal() {
-  const navigate = useNavigate();
-  const { data: titles = [] } = useQuery({
-    ...boardQuery,
-    select: (view) => stagesNeedingYou(view).map(({ title }) => title),
-  });
-  const Icon = titles.length === 0 ? IconBell : IconBellRinging;
-  return (
-    <Button
-      variant="subtle"
-      color="gray"
-      visibleFrom="sm"
-      flex="none"
-      mah="100%"
-      px={7}
-      c={titles.length > 0 ? 'var(--needs)' : 'var(--muted)'}
-      aria-label={callCount(titles.length)}
-      title={callText(titles)}
-      onClick={() => void navigate('/inbox')}
-    >
-      <Icon size={18} stroke={1.75} aria-hidden />
-      {titles.length > 0 && (
-        <Text span inherit ml={4} fw={600} className="figures">
-          {titles.length}
-        </Text>
-      )}
-    </Button>
   );
 }
 
@@ -162,30 +139,15 @@ function LimitStatus() {
   );
 }
 
-/** What is wrong, in a word and on hover in a sentence; null while all is well. */
-function useHealth(): { says: string | null; why: string } {
+/** What is wrong, in a word and on hover in a sentence, where nothing moves when it comes; nothing to see while all is well. */
+function Health() {
   const { data: claude } = useQuery({ ...boardQuery, select: (view) => view.claude });
   const says = useStreamState((state) => healthText(state, claude ?? CLAUDE_UNCHECKED));
-  const isClaude = says?.startsWith('Claude') === true;
-  return { says, why: (isClaude ? claude?.why : null) ?? says ?? 'Connected' };
-}
-
-/** What is wrong, where nothing moves when it comes. */
-function Health() {
-  const { says, why } = useHealth();
+  const why = (says?.startsWith('Claude') === true ? claude?.why : null) ?? says ?? undefined;
   return (
     <Text component="output" className={css.health} size="row" fw={500} px="sm" truncate data-tone="fail" title={why}>
       {says === null ? <span className="visually-hidden">Connected</span> : says}
     </Text>
-  );
-}
-
-function HealthDot() {
-  const { says, why } = useHealth();
-  return (
-    <Flex component="span" flex="none" w={24} align="center" justify="center" title={why} aria-hidden>
-      <span className={css.dot} data-well={says === null} />
-    </Flex>
   );
 }
 
@@ -212,15 +174,11 @@ function AccountMenu() {
 /** So many titles are named; the rest is a number. */
 const NAMED = 4;
 
-/** How many stages need a person: "2 stages need you". */
-const callCount = (calls: number): string =>
-  calls === 0 ? 'No stage needs you' : `${count(calls, 'stage needs', 'stages need')} you`;
-
 /** Who needs a person, in a line: "2 stages need you: Login form, Refunds". */
 export function callText(titles: readonly string[]): string {
-  if (titles.length === 0) return callCount(0);
   const rest = titles.length - NAMED;
-  return `${callCount(titles.length)}: ${titles.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const calls = `${count(titles.length, 'stage needs', 'stages need')} you`;
+  return `${calls}: ${titles.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** What is wrong, in a word: the connection, the orchestrator, Claude Code. Null while all is well. */

@@ -28,6 +28,15 @@ interface KeyGroup {
 export const KEY_GROUPS: readonly KeyGroup[] = [
   { title: 'Everywhere', entries: Object.values(FRAME_KEYS) },
   {
+    title: 'The stage that is open or has the focus',
+    entries: [
+      { keys: ['Shift', 'M'], does: 'Finish it: merge, pull request' },
+      { keys: ['F2'], does: 'Rename it' },
+      { keys: ['Delete'], does: 'Delete it' },
+      { keys: ['1-5'], does: 'On its page: transcript, changes and the other tabs' },
+    ],
+  },
+  {
     title: 'A request',
     entries: [
       { keys: ['C'], does: 'Look at the waiting request' },
@@ -35,8 +44,8 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['D'], does: 'Deny, decline or send back' },
       { keys: ['1-9'], does: 'Choose an option of a question' },
       { keys: ['E'], does: 'Edit before allowing' },
-      { keys: ['S'], does: 'Later: keep the request in the inbox' },
-      { keys: ['Esc'], does: 'Later, for all waiting requests' },
+      { keys: ['S'], does: 'Snooze: keep the request in the inbox' },
+      { keys: ['Esc'], does: 'Snooze all waiting requests' },
     ],
   },
   {
@@ -44,11 +53,11 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     entries: [
       { keys: ['J'], does: 'Next item' },
       { keys: ['K'], does: 'Previous item' },
-      { keys: ['A', 'D', 'S'], does: 'Allow, deny or set aside the selected request' },
-      { keys: ['X'], does: 'Pick the request, to decide several together' },
-      { keys: ['Shift', 'X'], does: 'Pick all identical requests' },
-      { keys: ['L'], does: 'Look at the next picked request' },
-      { keys: ['Esc'], does: 'Clear the picks' },
+      { keys: ['A', 'D', 'S'], does: 'Allow, deny or snooze the selected request' },
+      { keys: ['X'], does: 'Select the request, to decide several together' },
+      { keys: ['Shift', 'X'], does: 'Select all identical requests' },
+      { keys: ['L'], does: 'Look at the next selected request' },
+      { keys: ['Esc'], does: 'Clear the selection' },
       { keys: ['A'], does: 'Continue a stopped stage' },
       { keys: ['T'], does: 'Allow what Claude Code denied, and try again' },
       { keys: ['Enter'], does: 'Open the stage' },

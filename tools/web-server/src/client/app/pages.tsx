@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { type ComponentProps, useEffect } from 'react';
+import { type ComponentProps, type ComponentType, useEffect } from 'react';
 import { Link } from 'react-router';
 import { askFor } from '../features/approvals/arming.ts';
 import type { CardRequest } from '../features/approvals/card-request.tsx';
@@ -39,7 +39,7 @@ const RequestOfCard = (props: ComponentProps<typeof CardRequest>) => (
 const arm = (request: PendingRequest) => askFor(requestKey(request));
 
 /** The board. While the page is idle, it loads what a click on a row opens; if that fails, the click says so. */
-export function BoardPage() {
+function BoardPage() {
   useEffect(() => {
     if (typeof requestIdleCallback !== 'function') return; // no later than it is needed
     return whenIdle(() => {
@@ -50,25 +50,37 @@ export function BoardPage() {
   return <Board RequestSlot={RequestOfCard} arm={arm} FormsSlot={BoardForms} />;
 }
 
-export const InboxPage = InboxPageContent;
-export const DecisionsPage = DecisionLog;
-export const SessionsPage = SessionsTable;
-export const SearchPage = Search;
-export const RulesPage = AllRules;
-export const NotificationsPage = Notifications;
-export const NumbersPage = NumbersContent;
-export const MachinesPage = Machines;
-export const TrashPage = Trash;
-export const ReplayPage = Replay;
-export const WallPage = Wall;
-export const StagePage = StagePageContent;
+interface PageOfApp {
+  /** Below `/`. */
+  path: string;
+  /** In the title of the browser's tab; null: the title of the stage. */
+  title: string | null;
+  Content: ComponentType;
+}
+
+/** Every page: its address, and its name in the browser's tab. */
+export const PAGES: readonly PageOfApp[] = [
+  { path: '', title: '', Content: BoardPage },
+  { path: 'inbox', title: 'Inbox', Content: InboxPageContent },
+  { path: 'decisions', title: 'Decisions', Content: DecisionLog },
+  { path: 'sessions', title: 'Sessions', Content: SessionsTable },
+  { path: 'search', title: 'Search', Content: Search },
+  { path: 'rules', title: 'Rules', Content: AllRules },
+  { path: 'notifications', title: 'Notifications', Content: Notifications },
+  { path: 'numbers', title: 'Numbers', Content: NumbersContent },
+  { path: 'machines', title: 'Machines', Content: Machines },
+  { path: 'trash', title: 'Trash', Content: Trash },
+  { path: 'wall', title: 'Wall', Content: Wall },
+  { path: 'stages/:stageId', title: null, Content: StagePageContent },
+  { path: 'stages/:stageId/replay', title: 'Replay', Content: Replay },
+];
 
 /** `stageId` is the id in the URL, if it is one of a stage. */
 export function NotFoundPage({ stageId }: { stageId?: string | undefined }) {
   return (
     <div className={css.center}>
       <h1>{stageId === undefined ? 'Page not found' : `There is no stage ${stageId}`}</h1>
-      <p>{stageId === undefined ? 'No page has this address.' : 'It may have been deleted.'}</p>
+      <p>{stageId === undefined ? 'This page does not exist.' : 'It may have been deleted.'}</p>
       <Button component={Link} to="/" variant="default">
         Go to the board
       </Button>

@@ -1,17 +1,17 @@
-import { checkAtGate, isMidTurn, isPaused, pauseOfAll, type StageId, type StageView } from '@callboard/contract';
+import { pauseOfAll, type StageId, type StageView } from '@callboard/contract';
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import {
-  IconArrowBackUp,
   IconBell,
   IconBellCog,
   IconChartBar,
-  IconCheck,
   IconCircleDot,
   IconClockPause,
   IconCoin,
+  IconCpu,
   IconDevices,
-  IconExternalLink,
-  IconFileDiff,
+  IconFlag,
+  IconFolder,
+  IconFolderPlus,
   IconHierarchy,
   IconHistory,
   IconHourglass,
@@ -20,14 +20,12 @@ import {
   IconLayoutColumns,
   IconLayoutRows,
   IconList,
+  IconLogout,
   IconMessages,
   IconMoon,
   IconPlayerPause,
   IconPlayerPlay,
-  IconPlayerSkipForward,
-  IconPlayerStop,
   IconPlus,
-  IconRefresh,
   IconServer2,
   IconShieldCheck,
   IconSun,
@@ -37,24 +35,19 @@ import { useQuery } from '@tanstack/react-query';
 import fuzzysort from 'fuzzysort';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
-import {
-  budgetsDialog,
-  completeDialog,
-  deleteDialog,
-  helpDialog,
-  limitsDialog,
-  loginsDialog,
-  pausesDialog,
-} from '../data/dialogs.ts';
+import { useEditStage } from '../data/board-commands.ts';
+import { budgetsDialog, helpDialog, limitsDialog, loginsDialog, pausesDialog } from '../data/dialogs.ts';
 import { usePutPause } from '../data/pauses.tsx';
-import { boardQuery, stageOf } from '../data/queries.ts';
-import { useInterrupt } from '../data/session-commands.ts';
-import { useAdvanceStage, useReopenStage, useRunCheck, useStartStage } from '../data/stage-commands.ts';
+import { boardQuery, useCapabilities } from '../data/queries.ts';
+import { useSetModel } from '../data/session-commands.ts';
+import { useStageActions } from '../data/stage-actions.tsx';
 import { useAside, useSetLater } from '../features/approvals/presentation.tsx';
 import { COLUMN_TITLES } from '../features/board/columns.ts';
+import { useLogout } from '../features/logins/new-logins.tsx';
 import { requestKey } from '../lib/format.ts';
+import { modelOptions } from '../lib/stage-options.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
-import { ProjectMark, StageIdText } from '../ui/marks.tsx';
+import { PRIORITIES, ProjectMark, StageIdText } from '../ui/marks.tsx';
 import { useOpenForm, useOpenNewStage } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 
@@ -65,9 +58,10 @@ export interface PaletteEntry extends Findable {
   shown?: ReactNode;
   hint: ReactNode | null;
   keys: readonly string[] | null;
-  /** Null for a stage: choosing it shows its actions. */
+  /** Null for a stage, and for what has choices: choosing it shows them. */
   act: (() => void) | null;
   stageId: StageId | null;
+  choices?: readonly PaletteEntry[];
 }
 
 interface Check {
@@ -128,6 +122,7 @@ export function usePageEntries(): PaletteEntry[] {
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('dark') === 'dark';
   const pauses = usePauseEntries();
+  const logout = useLogout();
   const { data: hasMachines = false } = useQuery({ ...boardQuery, select: (view) => view.machines.length > 0 });
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   const page = (path: string, label: string, check: Check) => entry(path, label, () => void navigate(path), check);
@@ -159,7 +154,7 @@ export function usePageEntries(): PaletteEntry[] {
     ...(hasMachines
       ? [page('/machines', 'Machines', { icon: <IconServer2 {...ICON} />, words: 'hosts servers load memory lost' })]
       : []),
-    page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
+    page('/trash', 'Trash', { icon: <IconTrash {...ICON} />, words: 'deleted leftovers restore' }),
     // Opened once the palette has closed.
     ...pauses,
     ...(hasLimits
@@ -174,7 +169,14 @@ export function usePageEntries(): PaletteEntry[] {
       icon: <IconCoin {...ICON} />,
       words: 'cost money tokens spending limit',
     }),
-    entry('logins', 'Logins', () => setTimeout(loginsDialog.open), { icon: <IconDevices {...ICON} /> }),
+    entry('logins', 'Logins', () => setTimeout(loginsDialog.open), {
+      icon: <IconDevices {...ICON} />,
+      words: 'add device phone qr link revoke account',
+    }),
+    entry('logout', 'Log out', () => logout.mutate(undefined), {
+      icon: <IconLogout {...ICON} />,
+      words: 'account sign',
+    }),
     entry('theme', isDark ? 'Light theme' : 'Dark theme', () => setColorScheme(isDark ? 'light' : 'dark'), {
       icon: isDark ? <IconSun {...ICON} /> : <IconMoon {...ICON} />,
       words: 'colour scheme',
@@ -215,23 +217,6 @@ export function useStageEntries(): PaletteEntry[] {
     });
 }
 
-const ACTION_ICONS: Readonly<Record<StageAction, ReactNode>> = {
-  open: <IconExternalLink {...ICON} />,
-  changes: <IconFileDiff {...ICON} />,
-  start: <IconPlayerPlay {...ICON} />,
-  hold: <IconPlayerPause {...ICON} />,
-  release: <IconPlayerPlay {...ICON} />,
-  interrupt: <IconPlayerStop {...ICON} />,
-  'next-phase': <IconPlayerSkipForward {...ICON} />,
-  'run-check': <IconRefresh {...ICON} />,
-  accept: <IconPlayerSkipForward {...ICON} />,
-  complete: <IconCheck {...ICON} />,
-  reopen: <IconArrowBackUp {...ICON} />,
-  later: <IconClockPause {...ICON} />,
-  'call-again': <IconBell {...ICON} />,
-  delete: <IconTrash {...ICON} />,
-};
-
 /** The requests of a stage, and how this person sets them aside or lets them call again. */
 function useLater(stageId: StageId | null): Calls & { setAside: () => void; callAgain: () => void } {
   const { data: pending = [] } = useQuery({ ...boardQuery, select: (view) => view.pending });
@@ -248,52 +233,86 @@ function useLater(stageId: StageId | null): Calls & { setAside: () => void; call
   };
 }
 
-/** What can be done with one stage as it is now. */
-export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
-  const navigate = useNavigate();
-  const { data: stage } = useQuery({
-    ...boardQuery,
-    select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
-  });
-  const title = stage?.title ?? 'The stage';
-  const { data: pauses = [] } = useQuery({ ...boardQuery, select: (view) => view.holds });
-  const start = useStartStage(title);
-  const pause = usePutPause(title);
-  const interrupt = useInterrupt(title);
-  const advance = useAdvanceStage(title);
-  const check = useRunCheck(title);
-  const reopen = useReopenStage(title);
-  const later = useLater(stageId);
+/** What can be done with one stage as it is now. @param isShown whether its page is open */
+export function useActionEntries(stage: StageView, isShown: boolean): PaletteEntry[] {
+  const { id, title, projectId } = stage;
+  const later = useLater(id);
   const canCommand = useCanCommand();
-  if (stage === undefined) return [];
-  const { id } = stage;
-  const acts: Readonly<Record<StageAction, () => void>> = {
-    open: () => void navigate(`/stages/${id}`),
-    changes: () => void navigate(`/stages/${id}?tab=changes`),
-    start: () => start.mutate(id),
-    hold: () => pause.mutate({ scope: { stageIds: [id] }, held: true }),
-    release: () => pause.mutate({ scope: { stageIds: [id] }, held: false }),
-    interrupt: () => interrupt.mutate(id),
-    'next-phase': () => advance.mutate(id),
-    'run-check': () => check.mutate(id),
-    accept: () => advance.mutate(id),
-    complete: () => completeDialog.open(id),
-    reopen: () => reopen.mutate(id),
-    later: later.setAside,
-    'call-again': later.callAgain,
-    delete: () => deleteDialog.open(id),
-  };
-  return stageActions(stage, { ...later, paused: isPaused(stage, pauses) }, canCommand).map((action) => ({
-    id: `${id} ${action}`,
-    label: ACTION_TEXTS[action],
-    group: 'Pages and actions',
-    words: '',
-    icon: ACTION_ICONS[action],
-    hint: null,
-    keys: null,
-    act: acts[action],
-    stageId: null,
-  }));
+  const actions = useStageActions(stage, canCommand).filter((action) => !isShown || action.id !== 'open');
+  const openForm = useOpenForm();
+  const { data: project = projectId } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find((other) => other.id === projectId)?.name,
+  });
+  const capabilities = useCapabilities({ stageId: id });
+  const setModel = useSetModel(id, title);
+  const edit = useEditStage();
+  const own = (action: string, label: string, act: (() => void) | null, more: Partial<PaletteEntry>): PaletteEntry => ({
+    ...entry(`${id} ${action}`, label, () => undefined, { icon: null }),
+    group: 'This stage',
+    act,
+    ...more,
+  });
+  const entries = actions.map(({ id: action, label, words, Icon, keys, act }) =>
+    // What opens a dialog waits until the palette has closed.
+    own(action, label, () => setTimeout(act), { words, icon: <Icon {...ICON} />, keys: keys ?? null }),
+  );
+  const settings = own('project', `Settings of ${project}`, openForm({ kind: 'project', projectId }), {
+    icon: <IconFolder {...ICON} />,
+    words: 'project',
+  });
+  if (!canCommand) return [...entries, settings];
+  const aside = later.calls
+    ? [
+        own('later', 'Snooze its requests', later.setAside, {
+          icon: <IconClockPause {...ICON} />,
+          words: 'later aside',
+        }),
+      ]
+    : later.isAside
+      ? [own('call-again', 'Show its requests again', later.callAgain, { icon: <IconBell {...ICON} />, words: 'call' })]
+      : [];
+  const models = modelOptions(capabilities, stage.session?.model ?? stage.model).options.map(({ value, label }) =>
+    own(`model ${value}`, label, () => setModel.mutate({ model: value === '' ? null : value }), {
+      icon: <IconCpu {...ICON} />,
+    }),
+  );
+  const priorities = PRIORITIES.map(({ value, word }) =>
+    own(`priority ${value}`, word, () => edit.mutate({ stageId: id, patch: { priority: value } }), {
+      icon: <IconFlag {...ICON} />,
+    }),
+  );
+  const choices = [
+    ...(stage.session !== null && stage.completedAt === null
+      ? [own('model', 'Model', null, { choices: models, icon: <IconCpu {...ICON} />, words: 'opus sonnet haiku' })]
+      : []),
+    own('priority', 'Priority', null, { choices: priorities, icon: <IconFlag {...ICON} />, words: 'urgent high low' }),
+  ];
+  return [...entries.slice(0, 1), ...aside, ...entries.slice(1), ...choices, settings];
+}
+
+/** The settings of each project, and a new stage in it. */
+export function useProjectEntries(): PaletteEntry[] {
+  const openForm = useOpenForm();
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const add = entry('add-project', 'Add project', openForm({ kind: 'add-project', thenNewStage: false }), {
+    icon: <IconFolderPlus {...ICON} />,
+    words: 'repository folder',
+  });
+  const all = projects.flatMap(({ id, name }) => [
+    entry(`project ${id}`, `Settings of ${name}`, openForm({ kind: 'project', projectId: id }), {
+      icon: <IconFolder {...ICON} />,
+      words: 'project name worktrees pipelines sandbox import export git remove',
+    }),
+    ...(projects.length > 1
+      ? [
+          entry(`new ${id}`, `New stage in ${name}`, openForm({ kind: 'new-stage', projectId: id }), {
+            icon: <IconPlus {...ICON} />,
+          }),
+        ]
+      : []),
+  ]);
+  return [...all, add].map((one) => ({ ...one, group: 'Projects' }));
 }
 
 /** Something that the palette finds. */
@@ -301,7 +320,7 @@ export interface Findable {
   /** Stays the same over reloads: recent ones are remembered by it. */
   id: string;
   label: string;
-  group: 'Pages and actions' | 'Stages' | 'In prompts' | 'In comments' | 'In transcripts';
+  group: 'This stage' | 'Pages and actions' | 'Projects' | 'Stages' | 'In prompts' | 'In comments' | 'In transcripts';
   /** Other words by which it is found, such as a stage's id and project. */
   words: string;
 }
@@ -319,6 +338,8 @@ const REMEMBERED = 8;
 const LOOSE = 0.2;
 /** What was used lately fits a little better than what was not. */
 const RECENT_BONUS = 0.05;
+/** What can be done with the stage at hand comes before the same words elsewhere. */
+const STAGE_BONUS = 0.3;
 
 /** Finds entries by a few letters, in any order of words. Without letters: the recent ones, then all in their groups. */
 export function findEntries<T extends Findable>(
@@ -332,17 +353,22 @@ export function findEntries<T extends Findable>(
     keys: ['label', 'words'],
     limit: SHOWN,
     threshold: LOOSE,
-    scoreFn: (hit) => hit.score + (hit.score > 0 && recent.includes(hit.obj.id) ? RECENT_BONUS : 0),
+    scoreFn: ({ score, obj }) =>
+      score === 0
+        ? 0
+        : score + (recent.includes(obj.id) ? RECENT_BONUS : 0) + (obj.group === 'This stage' ? STAGE_BONUS : 0),
   });
   return hits.length === 0 ? [] : [{ title: null, entries: hits.map(({ obj }) => obj) }];
 }
 
 function inGroups<T extends Findable>(entries: readonly T[], recent: readonly string[]): Found<T>[] {
+  const ofStage = entries.filter(({ group }) => group === 'This stage');
   const recentlyShown = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
   const others = entries.filter((entry) => !recentlyShown.includes(entry));
   const groups = [
+    { title: 'This stage', entries: ofStage },
     { title: 'Recent', entries: recentlyShown },
-    ...(['Pages and actions', 'Stages'] as const).map((title) => ({
+    ...(['Pages and actions', 'Projects', 'Stages'] as const).map((title) => ({
       title,
       entries: others.filter(({ group }) => group === title),
     })),
@@ -359,64 +385,8 @@ function inGroups<T extends Findable>(entries: readonly T[], recent: readonly st
 export const withRecent = (recent: readonly string[], id: string): string[] =>
   [id, ...recent.filter((other) => other !== id)].slice(0, REMEMBERED);
 
-/** What can be done with a stage from the palette. Nothing here is final: "Complete..." and "Delete..." ask first. */
-export type StageAction =
-  | 'open'
-  | 'changes'
-  | 'later'
-  | 'call-again'
-  | 'start'
-  | 'hold'
-  | 'release'
-  | 'interrupt'
-  | 'next-phase'
-  | 'run-check'
-  | 'accept'
-  | 'complete'
-  | 'reopen'
-  | 'delete';
-
 /** A stage's requests: whether one calls this person, and whether they set one aside. */
 export interface Calls {
   calls: boolean;
   isAside: boolean;
 }
-
-/** The actions of a stage as it is now; the first one is what Enter does. */
-export function stageActions(
-  stage: StageView,
-  { calls, isAside, paused }: Calls & { paused: boolean },
-  canCommand: boolean,
-): StageAction[] {
-  const check: StageAction[] = stage.session === null ? ['open'] : ['open', 'changes'];
-  if (!canCommand) return check;
-  const later: StageAction[] = calls ? ['later'] : isAside ? ['call-again'] : [];
-  const pause: StageAction[] = stage.completedAt !== null ? [] : paused ? ['release'] : ['hold'];
-  return [...check, ...later, ...commandsOf(stage), ...pause, 'delete'];
-}
-
-function commandsOf({ session, completedAt }: StageView): StageAction[] {
-  if (completedAt !== null) return ['reopen'];
-  if (session === null) return ['start'];
-  if (isMidTurn(session.state)) return ['interrupt'];
-  if (session.state === 'starting') return [];
-  if (checkAtGate({ session }) !== null) return ['run-check', 'accept', 'complete'];
-  return session.atGate ? ['next-phase', 'complete'] : ['complete'];
-}
-
-const ACTION_TEXTS: Readonly<Record<StageAction, string>> = {
-  open: 'Open',
-  changes: 'Open changes',
-  later: 'Later',
-  'call-again': 'Call me again',
-  start: 'Start',
-  hold: 'Hold',
-  release: 'Release',
-  interrupt: 'Interrupt',
-  'next-phase': 'Start the next phase',
-  'run-check': 'Run the check again',
-  accept: 'Accept although the check did not pass',
-  complete: 'Complete...',
-  reopen: 'Reopen',
-  delete: 'Delete...',
-};

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { session, stage } from '../test/samples.ts';
-import { type Findable, findEntries, stageActions, withRecent } from './palette-entries.tsx';
+import { type Findable, findEntries, withRecent } from './palette-entries.tsx';
 
 const entry = (id: string, label: string, group: Findable['group'] = 'Stages', words = ''): Findable => ({
   id,
@@ -49,47 +48,11 @@ it('remembers the last eight, each once', () => {
   expect(withRecent(['1', '2', '3', '4', '5', '6', '7', '8'], '9')).toEqual(['9', '1', '2', '3', '4', '5', '6', '7']);
 });
 
-describe('the actions of a stage', () => {
-  const quiet = { calls: false, isAside: false, paused: false };
-  const actions = (
-    changes: Parameters<typeof stage>[1],
-    with_: ReturnType<typeof session> | null = null,
-    calls = quiet,
-  ) => stageActions({ ...stage('STAGE-1', changes), session: with_, column: 'ready' }, calls, true);
-
-  it('are those that it has in its state, and opening comes first', () => {
-    expect(actions({})).toEqual(['open', 'start', 'hold', 'delete']);
-    expect(actions({}, session('STAGE-1', { state: 'busy' }))).toEqual([
-      'open',
-      'changes',
-      'interrupt',
-      'hold',
-      'delete',
-    ]);
-    expect(actions({}, session('STAGE-1', { state: 'starting' }))).toEqual(['open', 'changes', 'hold', 'delete']);
-    expect(actions({}, session('STAGE-1', { state: 'idle' }))).toEqual([
-      'open',
-      'changes',
-      'complete',
-      'hold',
-      'delete',
-    ]);
-    expect(actions({}, session('STAGE-1', { state: 'idle', atGate: true }))).toEqual([
-      ...['open', 'changes', 'next-phase', 'complete', 'hold', 'delete'],
-    ]);
-    expect(actions({ held: true }, null, { ...quiet, paused: true })).toEqual(['open', 'start', 'release', 'delete']);
-    expect(actions({ completedAt: new Date().toISOString() })).toEqual(['open', 'reopen', 'delete']);
-  });
-
-  it('set its requests aside, or let those set aside call again', () => {
-    const waiting = session('STAGE-1', { state: 'waiting' });
-    const of = (calls: boolean, isAside: boolean) => actions({}, waiting, { ...quiet, calls, isAside }).slice(2);
-    expect(of(true, false)).toEqual(['later', 'interrupt', 'hold', 'delete']);
-    expect(of(true, true)).toEqual(['later', 'interrupt', 'hold', 'delete']);
-    expect(of(false, true)).toEqual(['call-again', 'interrupt', 'hold', 'delete']);
-  });
-
-  it('only open it while no command can be sent', () => {
-    expect(stageActions({ ...stage('STAGE-1'), session: null, column: 'ready' }, quiet, false)).toEqual(['open']);
-  });
+it('puts what can be done with the stage at hand before the same words elsewhere', () => {
+  const all = [...ENTRIES, entry('STAGE-1 finish', 'Finish', 'This stage', 'merge complete')];
+  const first = (query: string) => findEntries(all, query, [])[0]?.entries[0]?.label;
+  expect(first('')).toBe('Finish');
+  expect(first('complete')).toBe('Finish');
+  expect(first('merge')).toBe('Finish');
+  expect(first('board')).toBe('Board');
 });

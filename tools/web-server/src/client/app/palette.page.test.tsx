@@ -17,6 +17,7 @@ const NOTHING = {
   branch: null,
   loose: null,
 };
+const READS = ['search', 'get_capabilities'];
 const options = () => screen.getAllByRole('option').map((option) => option.textContent);
 const field = () => screen.findByRole('combobox', { name: 'Search or command' });
 
@@ -34,9 +35,21 @@ it('finds a stage by a few letters, shows its actions, and starts it', async () 
   const { user, server } = await openPalette();
   server.answer({ start_stage: () => ({ stage: { ...login, column: 'running', session: null } }) });
   await user.type(await field(), 'lgnform{Enter}');
-  expect(options()).toEqual(['Open', 'Start', 'Hold', 'Delete...']);
+  expect(options()).toEqual([
+    ...[
+      'OpenEnter',
+      'StartS',
+      'FinishShift M',
+      'HoldH',
+      'RenameF2',
+      'Edit',
+      'DeleteDelete',
+      'Priority',
+      'Settings of web',
+    ],
+  ]);
   await user.type(await field(), 'start{Enter}');
-  const sent = () => server.received.filter(({ command }) => command !== 'search');
+  const sent = () => server.received.filter(({ command }) => !READS.includes(command));
   await expect.poll(sent).toMatchObject([{ command: 'start_stage', input: { stageId: 'STAGE-1' } }]);
   await expect.poll(() => screen.queryByRole('combobox', { name: 'Search or command' })).toBeNull();
 });
@@ -46,10 +59,12 @@ it('does nothing to a stage on one Enter, and goes back on Backspace', async () 
     board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'idle' }) }] }),
   );
   await user.type(await field(), 'login form{Enter}');
-  expect(options()).toEqual(['Open', 'Open changes', 'Complete...', 'Hold', 'Delete...']);
+  expect(options()).toEqual(
+    expect.arrayContaining(['OpenEnter', 'Open changes', 'FinishShift M', 'Model', 'DeleteDelete']),
+  );
   await user.keyboard('{Backspace}');
   expect(options()).toContain('InboxG I');
-  expect(server.received.filter(({ command }) => command !== 'search')).toEqual([]);
+  expect(server.received.filter(({ command }) => !READS.includes(command))).toEqual([]);
 });
 
 it('shows what was used lately first', async () => {
@@ -102,15 +117,48 @@ it('sets a stage’s request aside, and lets it call again', async () => {
   server.answer({ set_later: ({ until }) => ({ later: until === null ? null : { stageId, requestId, until: null } }) });
   const sent = () => server.received.flatMap(({ command, input }) => (command === 'set_later' ? [input] : []));
   await user.type(await field(), 'login form{Enter}');
-  await user.type(await field(), 'later{Enter}');
+  await user.type(await field(), 'snooze{Enter}');
   await expect.poll(sent).toEqual([{ stageId, requestId }]);
   await expect.poll(() => screen.queryByRole('combobox')).toBeNull();
   await user.keyboard('{Control>}k{/Control}');
   await user.type(await field(), 'login form{Enter}');
-  await expect.poll(options).toContain('Call me again');
-  await user.type(await field(), 'call{Enter}');
+  await expect.poll(options).toContain('Show its requests again');
+  await user.type(await field(), 'show its{Enter}');
   await expect.poll(sent).toEqual([
     { stageId, requestId },
     { stageId, requestId, until: null },
   ]);
+});
+
+it('acts on the stage that is open before anything else, by words of its trade', async () => {
+  onTestFinished(paletteDialog.close);
+  const { user, server } = openPage(
+    '/stages/STAGE-1',
+    board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'idle' }) }, { stage: refunds }] }),
+  );
+  server.answer({
+    search: () => ({ results: [], next: null, indexing: null }),
+    get_capabilities: () => ({ capabilities: null, from: 'stage' }),
+    update_stage: () => ({ stage: { ...login, column: 'review', session: null } }),
+  });
+  await screen.findByRole('heading', { name: 'Login form' });
+  const first = async (words: string) => {
+    await user.keyboard('{Control>}k{/Control}');
+    await user.type(await field(), words);
+    const [found] = options();
+    await user.keyboard('{Escape}');
+    await expect.poll(() => screen.queryByRole('combobox', { name: 'Search or command' })).toBeNull();
+    return found;
+  };
+  expect(await first('merge')).toMatch(/^Finish/);
+  expect(await first('rename')).toMatch(/^Rename/);
+  expect(await first('delete')).toMatch(/^Delete/);
+  expect(await first('project settings')).toMatch(/^Settings of /);
+  expect(await first('device')).toBe('Logins');
+  expect(await first('log out')).toBe('Log out');
+  await user.keyboard('{Control>}k{/Control}');
+  await user.type(await field(), 'priority{Enter}');
+  await user.type(await field(), 'urgent{Enter}');
+  const sent = () => server.received.flatMap(({ command, input }) => (command === 'update_stage' ? [input] : []));
+  await expect.poll(sent).toEqual([{ stageId: 'STAGE-1', patch: { priority: 0 } }]);
 });

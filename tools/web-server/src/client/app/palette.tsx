@@ -1,14 +1,14 @@
-import type { BoardView, SearchKind, SearchResult } from '@callboard/contract';
+import type { BoardView, SearchKind, SearchResult, StageView } from '@callboard/contract';
 import { Group, Modal, Text, UnstyledButton } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconChevronRight, IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import { useNavigate } from 'react-router';
+import { useLocation, useNavigate } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { paletteDialog } from '../data/dialogs.ts';
-import { boardQuery } from '../data/queries.ts';
+import { boardQuery, stageOf } from '../data/queries.ts';
 import { indexingText, locationText, resultKey, resultPath, resultText, searchQuery } from '../data/search.ts';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
 import { ProjectMark } from '../ui/marks.tsx';
@@ -22,6 +22,7 @@ import {
   type PaletteEntry,
   useActionEntries,
   usePageEntries,
+  useProjectEntries,
   useStageEntries,
   withRecent,
 } from './palette-entries.tsx';
@@ -38,37 +39,69 @@ export default function Palette() {
     >
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content classNames={{ content: css.content }} aria-label="Search or command">
-        <PaletteBody />
+        <OpenPalette />
       </Modal.Content>
     </Modal.Root>
   );
 }
 
-function PaletteBody() {
+/** The palette: of everything, or of what was chosen. */
+function OpenPalette() {
+  /** What was chosen: a stage, and a thing of it that has choices. */
+  const [chosen, setChosen] = useState<readonly PaletteEntry[]>([]);
+  const atHand = paletteDialog.useLastSubject();
+  const stageId = chosen.find((entry) => entry.stageId !== null)?.stageId ?? atHand;
+  const { data: stage } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
+  });
+  const shared = { chosen, setChosen };
+  if (stage === undefined) return <PaletteBody {...shared} actions={[]} />;
+  return <StagePalette key={stage.id} {...shared} stage={stage} />;
+}
+
+function StagePalette({ stage, ...shared }: Omit<PaletteBodyProps, 'actions'> & { stage: StageView }) {
+  const isShown = useLocation().pathname === `/stages/${stage.id}`;
+  return <PaletteBody {...shared} actions={useActionEntries(stage, isShown)} />;
+}
+
+interface PaletteBodyProps {
+  chosen: readonly PaletteEntry[];
+  setChosen: (chosen: readonly PaletteEntry[]) => void;
+  /** What can be done with the chosen stage, or with the one at hand. */
+  actions: readonly PaletteEntry[];
+}
+
+function PaletteBody({ chosen, setChosen, actions }: PaletteBodyProps) {
   const [query, setQuery] = useState('');
-  /** The stage whose actions are shown. */
-  const [under, setUnder] = useState<PaletteEntry | null>(null);
+  const under = chosen.at(-1) ?? null;
   const [selected, setSelected] = useState(0);
   const { recent, remember } = useRecent();
   const pages = usePageEntries();
+  const projects = useProjectEntries();
   const stages = useStageEntries();
-  const actions = useActionEntries(under?.stageId ?? null);
   const texts = useFoundTexts(under === null ? query : '');
-  const found = [
-    ...findEntries(under === null ? [...pages, ...stages] : actions, query, under === null ? recent : []),
-    ...texts.found,
-  ];
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const all =
+    under === null
+      ? [...actions, ...pages, ...projects, ...stages]
+      : under.stageId !== null
+        ? actions
+        : (under.choices ?? []);
+  const found = [...findEntries(all, query, under === null ? recent : []), ...texts.found];
   const entries = found.flatMap((group) => group.entries);
   const listId = useId();
-  const go = (to: PaletteEntry | null) => {
-    setUnder(to);
+  const go = (to: readonly PaletteEntry[]) => {
+    setChosen(to);
     setQuery('');
     setSelected(0);
   };
   const choose = (entry: PaletteEntry | undefined) => {
     if (entry === undefined) return;
-    if (!texts.isResult(entry)) remember(under?.id ?? entry.id);
-    if (entry.act === null) return go(entry);
+    const [first = entry] = chosen;
+    if (!texts.isResult(entry) && first.group !== 'This stage') remember(first.id);
+    if (entry.act === null) return go([...chosen, entry]);
     // What is chosen may open something else over the page.
     paletteDialog.close();
     entry.act();
@@ -78,7 +111,7 @@ function PaletteBody() {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setSelected((selected + step + entries.length) % Math.max(entries.length, 1));
     else if (event.key === 'Enter' && !event.repeat) choose(entries[selected]);
-    else if (event.key === 'Backspace' && query === '' && under !== null) go(null);
+    else if (event.key === 'Backspace' && query === '' && under !== null) go(chosen.slice(0, -1));
     else return;
     event.preventDefault();
   };
@@ -96,12 +129,13 @@ function PaletteBody() {
             c="var(--text)"
             bg="var(--hover)"
             title="Back (Backspace)"
-            onClick={() => go(null)}
+            onClick={() => go(chosen.slice(0, -1))}
           >
             {under.label}
           </UnstyledButton>
         )}
         <input
+          ref={field}
           role="combobox"
           aria-label="Search or command"
           aria-expanded

@@ -27,7 +27,7 @@ import { SetUpPanel, WorktreeRows } from '../features/worktrees/worktree-command
 import { requestKey } from '../lib/format.ts';
 import { lazyComponent } from '../ui/error-boundary.tsx';
 import { FullPage } from '../ui/primitives.tsx';
-import { useTopLayer } from '../ui/shortcuts.tsx';
+import { useShortcuts, useTopLayer } from '../ui/shortcuts.tsx';
 import stageHeadStyles from '../ui/stage-head.module.css';
 import { TWO_PANES } from './frame-store.ts';
 import { NotFoundPage } from './pages.tsx';
@@ -65,13 +65,26 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
   const beside = saved !== null && stage !== undefined && !hasTab(saved, stage) ? null : saved;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
   const navigate = useNavigate();
+  const isCovered = useTopLayer() !== 'page';
   useStageKeys({
     stageId,
-    isCovered: useTopLayer() !== 'page',
+    isCovered,
     showTranscript: () => {
       if (!isWide && tab !== 'transcript') void navigate(`/stages/${stageId}`);
     },
   });
+  // A question takes the digits for its options.
+  const asksByDigit = pending.some(({ kind }) => kind === 'question');
+  const { show } = useSidePane.getState();
+  const byDigit = TABS.filter((one) => stage !== undefined && hasTab(one, stage)).map((one, index) => [
+    String(index + 1),
+    () => {
+      if (isCovered || asksByDigit) return false;
+      show(one === 'transcript' ? null : one);
+      void navigate(tabPath(stageId, one), { replace: true });
+    },
+  ]);
+  useShortcuts(Object.fromEntries(byDigit));
   if (stage === undefined) return <NotFoundPage stageId={stageId} />;
   const check = () => {
     // The other tabs do not show the stage's requests.
@@ -206,6 +219,8 @@ const STAGE_TABS = {
 export type StageTab = keyof typeof STAGE_TABS;
 const TABS: readonly StageTab[] = ['transcript', 'changes', 'checks', 'phases', 'details'];
 
+const tabPath = (stageId: StageId, tab: StageTab) => `/stages/${stageId}${tab === 'transcript' ? '' : `?tab=${tab}`}`;
+
 /** Whether a stage has something in this tab. */
 export function hasTab(tab: StageTab, { pipeline }: Pick<StageView, 'pipeline'>): boolean {
   if (tab === 'checks') return pipeline.some(({ gate }) => checkOf(gate) !== null);
@@ -225,7 +240,7 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
           <Link
             key={tab}
             className={stageHeadStyles.tab}
-            to={tab === 'transcript' ? `/stages/${stage.id}` : `/stages/${stage.id}?tab=${tab}`}
+            to={tabPath(stage.id, tab)}
             aria-current={tab === current ? 'page' : undefined}
             replace
             onClick={() => {

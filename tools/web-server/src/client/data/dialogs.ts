@@ -33,6 +33,12 @@ export const budgetsDialog = createDialog<[scope?: Budget['scope']]>();
  */
 export const completeDialog = createDialog<[StageId]>();
 
+/** Asks for another title of a stage. */
+export const renameDialog = createDialog<[StageId]>();
+
+/** Leaves the conversation of a stage to a terminal. */
+export const terminalDialog = createDialog<[StageId]>();
+
 /** Asks before a stage is deleted: every way to deleting one goes through this. */
 export const deleteDialog = createDialog<[StageId]>();
 
@@ -68,6 +74,7 @@ export const trustDialog = createDialog<[TrustLocation]>();
 /** Kills Callboard, to see it return. */
 export const crashDialog = createDialog();
 
-export const paletteDialog = createDialog();
+/** Finds and does everything. @param stage the one whose actions come first */
+export const paletteDialog = createDialog<[stage: StageId | null]>();
 export const helpDialog = createDialog();
 export const loginsDialog = createDialog();

@@ -1,50 +1,9 @@
-import { type CommandInput, isMidTurn, isPaused, type Pause, pauseOver, type StageView } from '@callboard/contract';
-import { Menu } from '@mantine/core';
-import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import { type CommandInput, isPaused, type Pause, pauseOver, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { client } from '../lib/api-client.ts';
 import { clockTime, count } from '../lib/format.ts';
 import { boardQuery } from './queries.ts';
 import { useCommand } from './use-command.tsx';
-
-/** Puts a stage on hold, or releases it: items of the menus of its row and its page. */
-export function PauseItems({ stage, isOff }: { stage: StageView; isOff: boolean }) {
-  const put = usePutPause(stage.title);
-  const isPaused = useIsPaused(stage);
-  const off = isOff || put.isPending;
-  const scope = { stageIds: [stage.id] };
-  const runs = stage.session !== null && isMidTurn(stage.session.state);
-  return (
-    <>
-      {isPaused ? (
-        <Menu.Item
-          leftSection={<IconPlayerPlay size={16} />}
-          disabled={off}
-          onClick={() => put.mutate({ scope, held: false })}
-        >
-          Release
-        </Menu.Item>
-      ) : (
-        <Menu.Item
-          leftSection={<IconPlayerPause size={16} />}
-          disabled={off}
-          onClick={() => put.mutate({ scope, held: true })}
-        >
-          Hold
-        </Menu.Item>
-      )}
-      {runs && (
-        <Menu.Item
-          leftSection={<IconPlayerPause size={16} />}
-          disabled={off}
-          onClick={() => put.mutate({ scope, held: true, interrupt: true })}
-        >
-          Hold and interrupt
-        </Menu.Item>
-      )}
-    </>
-  );
-}
 
 /** Puts stages, a project or everything on hold, or releases them. */
 export const putPause = (order: CommandInput<'put_hold'>) => client.command('put_hold', order);

@@ -19,17 +19,15 @@ const project = (of: 'merge' | 'none', inFile?: 'pull-request', isNew = false) =
   });
 
 it('says what happens after the last phase, and who decides that', () => {
-  expect(finishOfStage(stage('merge'), project('none'))).toBe('Merges automatically, set for this stage');
-  expect(finishOfStage(stage('none'), project('merge'))).toBe('You finish it, set for this stage');
-  expect(finishOfStage(stage(null), project('merge'))).toBe('Merges automatically, as the project says');
+  expect(finishOfStage(stage('merge'), project('none'))).toBe('Merges automatically (set for this stage)');
+  expect(finishOfStage(stage('none'), project('merge'))).toBe('You finish it (set for this stage)');
+  expect(finishOfStage(stage(null), project('merge'))).toBe('Merges automatically (project default)');
   expect(finishOfStage(stage(null), project('merge', 'pull-request'))).toBe(
-    'Opens a pull request automatically, as callboard.yaml says',
+    'Opens a pull request automatically (from callboard.yaml)',
   );
   expect(finishOfStage(stage(null), project('merge', 'pull-request', true))).toBe(
-    'You finish it, until somebody agrees to callboard.yaml',
+    'You finish it (until somebody agrees to callboard.yaml)',
   );
-  expect(finishOfStage(stage('merge', 'human'), project('none'))).toBe(
-    'You finish it, because the last phase ends with you',
-  );
-  expect(finishOfStage(stage(null), undefined)).toBe('You finish it, as the project says');
+  expect(finishOfStage(stage('merge', 'human'), project('none'))).toBe('You finish it (the last phase ends with you)');
+  expect(finishOfStage(stage(null), undefined)).toBe('You finish it (project default)');
 });

@@ -28,8 +28,8 @@ const EFFORTS: Record<Effort, string> = {
   low: 'Low',
   medium: 'Medium',
   high: 'High',
-  xhigh: 'Extra high',
-  max: 'Most',
+  xhigh: 'Very high',
+  max: 'Maximum',
 };
 
 /** The efforts the model supports; all of them if the model is unknown. */
@@ -76,8 +76,8 @@ const MODES: Record<PermissionMode, string> = {
   default: 'Ask before edits and commands',
   acceptEdits: 'Edit freely, ask for the rest',
   plan: 'Plan first, change nothing',
-  dontAsk: 'Never ask, deny what no rule allows',
-  auto: 'Let a classifier decide',
+  dontAsk: 'Don’t ask: deny anything without a rule',
+  auto: 'Auto: Claude Code decides what is safe',
   bypassPermissions: 'Allow everything',
 };
 
@@ -116,7 +116,7 @@ export function projectFinish(project: Finishing): { way: FinishWay; origin: str
   const isOfFile = project.file?.settings.finish !== undefined;
   if (isOfFile && !isFileAgreed(project)) return { way: 'none', origin: 'until somebody agrees to callboard.yaml' };
   const { finish } = mergedSettings(project.settings, project.file?.settings ?? {});
-  return { way: finish, origin: isOfFile ? 'as callboard.yaml says' : 'as the project says' };
+  return { way: finish, origin: isOfFile ? 'from callboard.yaml' : 'project default' };
 }
 
 interface Finished {
@@ -125,7 +125,7 @@ interface Finished {
 }
 
 /**
- * What happens to a stage after its last phase, and who decided that: "Merges automatically, as the project says".
+ * What happens to a stage after its last phase, and who decided that: "Merges automatically (project default)".
  * @param chosenBy who decided it if the stage says it
  */
 export function finishOfStage(
@@ -134,9 +134,8 @@ export function finishOfStage(
   chosenBy = 'set for this stage',
 ): string {
   const ofProject =
-    project === undefined ? { way: 'none' as const, origin: 'as the project says' } : projectFinish(project);
+    project === undefined ? { way: 'none' as const, origin: 'project default' } : projectFinish(project);
   const { way, origin } = finish === null ? ofProject : { way: finish, origin: chosenBy };
-  if (way !== 'none' && pipeline.at(-1)?.gate === 'human')
-    return `${FINISH_TEXTS.none}, because the last phase ends with you`;
-  return `${FINISH_TEXTS[way]}, ${origin}`;
+  if (way !== 'none' && pipeline.at(-1)?.gate === 'human') return `${FINISH_TEXTS.none} (the last phase ends with you)`;
+  return `${FINISH_TEXTS[way]} (${origin})`;
 }

@@ -345,7 +345,7 @@ function phaseText(stage: StageView): PhaseText | null {
 
 /** What a session does this moment, for its card. */
 export interface ActivityText {
-  /** `text`: the end of what Claude writes; the newest words are at its end. */
+  /** `text`: the sentence that Claude writes. */
   kind: 'text' | 'command' | 'action';
   text: string;
   /** A path in the text, shortened in its middle if there is no room. */

@@ -1,9 +1,10 @@
 import { type Column, checkAtGate, type PendingRequest, type StageId, type StageView } from '@callboard/contract';
-import { Button, Menu, Text } from '@mantine/core';
-import { IconArrowBackUp, IconArrowRight, IconCheck, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import { Button, Menu } from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import {
   type ComponentType,
+  type MouseEvent,
   memo,
   type ReactNode,
   type RefObject,
@@ -13,20 +14,11 @@ import {
   useRef,
   useState,
 } from 'react';
-import { Link } from 'react-router';
 import { useShallow } from 'zustand/shallow';
 import { useBoardUi } from '../../data/board-ui.ts';
-import { completeDialog, deleteDialog } from '../../data/dialogs.ts';
-import { PauseItems } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
-import {
-  useAcknowledgeDenial,
-  useAdvanceStage,
-  useContinueStage,
-  useReopenStage,
-  useRunCheck,
-  useStartStage,
-} from '../../data/stage-commands.ts';
+import { StageMenuItems } from '../../data/stage-actions.tsx';
+import { useAcknowledgeDenial, useAdvanceStage, useRunCheck } from '../../data/stage-commands.ts';
 import { canAcknowledgeDenial, phaseNext } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
@@ -81,6 +73,7 @@ interface OpenedMenuProps {
 
 function OpenedMenu({ stage, button }: OpenedMenuProps) {
   const [isOpen, setIsOpen] = useState(true);
+  const canCommand = useCanCommand();
   return (
     <Menu opened={isOpen} onChange={setIsOpen}>
       <Menu.Target>
@@ -89,69 +82,9 @@ function OpenedMenu({ stage, button }: OpenedMenuProps) {
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        <MenuItems stage={stage} />
+        <StageMenuItems stage={stage} canCommand={canCommand} />
       </Menu.Dropdown>
     </Menu>
-  );
-}
-
-function MenuItems({ stage }: { stage: StageView }) {
-  const start = useStartStage(stage.title);
-  const reopen = useReopenStage(stage.title);
-  const continuing = useContinueStage(stage);
-  const off = !useCanCommand();
-  return (
-    <>
-      <Menu.Item leftSection={<IconArrowRight size={16} />} component={Link} to={`/stages/${stage.id}`}>
-        Open
-      </Menu.Item>
-      {stage.session === null && stage.completedAt === null && (
-        <Menu.Item
-          leftSection={<IconPlayerPlay size={16} />}
-          disabled={off || start.isPending}
-          onClick={() => start.mutate(stage.id)}
-        >
-          Start
-        </Menu.Item>
-      )}
-      {continuing !== null && (
-        <Menu.Item
-          leftSection={<IconPlayerPlay size={16} />}
-          disabled={off || continuing.isSending}
-          onClick={continuing.run}
-        >
-          {continuing.label}
-          <Text size="xs" c="dimmed" maw={240}>
-            {continuing.does}
-          </Text>
-        </Menu.Item>
-      )}
-      {stage.completedAt === null && (
-        <Menu.Item leftSection={<IconCheck size={16} />} disabled={off} onClick={() => completeDialog.open(stage.id)}>
-          Complete
-        </Menu.Item>
-      )}
-      {stage.completedAt !== null && (
-        <Menu.Item
-          leftSection={<IconArrowBackUp size={16} />}
-          disabled={off || reopen.isPending}
-          onClick={() => reopen.mutate(stage.id)}
-        >
-          Reopen
-        </Menu.Item>
-      )}
-      {stage.completedAt === null && <PauseItems stage={stage} isOff={off} />}
-      <Menu.Item
-        leftSection={<IconPencil size={16} />}
-        onClick={() => useBoardUi.getState().open({ kind: 'edit-stage', stageId: stage.id })}
-      >
-        Edit
-      </Menu.Item>
-      <Menu.Divider />
-      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => deleteDialog.open(stage.id)}>
-        Delete
-      </Menu.Item>
-    </>
   );
 }
 
@@ -262,6 +195,14 @@ const cardUi = ({ sending, picked, inHand, wanted }: ReturnType<typeof useBoardU
   isWanted: wanted === stageId,
 });
 
+/** Opens the menu of the card, in place of the browser's. A finger that stays on a card lifts it. */
+function openMenu(event: MouseEvent<HTMLElement, PointerEvent>): void {
+  const button = event.currentTarget.querySelector<HTMLElement>('[aria-haspopup="menu"]');
+  if (button === null || event.nativeEvent.pointerType === 'touch') return;
+  event.preventDefault();
+  if (button.getAttribute('aria-expanded') !== 'true') button.click();
+}
+
 /** One stage on the board: its title, and beneath what it does now. */
 export const StageCard = memo(function StageCard({ stageId, RequestSlot, isOff, dragHelp }: StageCardProps) {
   const card = useBoardCard(stageId);
@@ -279,19 +220,23 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, isOff, 
       data-column={stage.column}
       data-picked={isPicked}
       data-whole={card.text.isWhole}
-      data-words={card.text.text === '' ? undefined : true}
       data-figures={stage.session !== null && pending === 0 ? true : undefined}
       aria-labelledby={`${id}title`}
       aria-busy={sending !== undefined}
+      onContextMenu={openMenu}
     >
       <div className={css.top}>
         <span className={css.sign}>
           {isPicked ? <IconCheck size={14} role="img" aria-label="Selected" /> : <ProjectMark name={card.project} />}
         </span>
-        <h3 className={css.title} id={`${id}title`}>
-          <CardLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
-        </h3>
-        <TopMarks card={card} />
+        <div className={css.heading}>
+          <span className={css.marks}>
+            <TopMarks card={card} />
+          </span>
+          <h3 className={css.title} id={`${id}title`}>
+            <CardLink stage={stage} project={card.project} describedBy={dragHelp} isWanted={isWanted} />
+          </h3>
+        </div>
         <span className={css.more}>
           <CardMenu stage={stage} />
         </span>

@@ -1,4 +1,4 @@
-import { type ContextUsage, checkAtGate, hasEnded, isChecking, type StageView } from '@callboard/contract';
+import { type ContextUsage, checkAtGate, isChecking, type StageView } from '@callboard/contract';
 import { ActionIcon, Anchor, Box, Button, Flex, Menu } from '@mantine/core';
 import {
   IconArrowBackUp,
@@ -9,9 +9,6 @@ import {
   IconGitMerge,
   IconPlayerPauseFilled,
   IconPlayerPlayFilled,
-  IconPlayerStop,
-  IconTerminal2,
-  IconTrash,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
@@ -19,11 +16,12 @@ import { type ComponentType, useEffect, useEffectEvent, useId, useState } from '
 import { Link } from 'react-router';
 import { usageOf, useBudgetAtStage } from '../../data/budget-data.ts';
 import { completionQuery } from '../../data/complete-stage.tsx';
-import { completeDialog, deleteDialog } from '../../data/dialogs.ts';
+import { completeDialog } from '../../data/dialogs.ts';
 import { useStagePosition } from '../../data/machines.ts';
-import { PauseItems, useIsPaused } from '../../data/pauses.tsx';
+import { useIsPaused } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
 import { useInterrupt } from '../../data/session-commands.ts';
+import { StageMenuItems } from '../../data/stage-actions.tsx';
 import {
   continueAction,
   useAcknowledgeDenial,
@@ -31,22 +29,13 @@ import {
   useContinueStage,
   useReopenStage,
   useStartStage,
-  useStopStage,
   useUndoCompletion,
 } from '../../data/stage-commands.ts';
 import { METHOD_NAMES, mergedText } from '../../lib/finish-text.ts';
 import { cost, count, exactTime } from '../../lib/format.ts';
 import { phaseAtGate, phaseText } from '../../lib/phases.ts';
-import {
-  beforeStart,
-  canAcknowledgeDenial,
-  canLeaveToTerminal,
-  isLoggedOutStage,
-  reasonText,
-  stateLabel,
-} from '../../lib/stage-status.ts';
+import { beforeStart, canAcknowledgeDenial, isLoggedOutStage, reasonText, stateLabel } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
 import { IsolationMark, MachineMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { Meter, NeedsButton } from '../../ui/primitives.tsx';
 import { PullRequestLine } from '../../ui/pull-request-line.tsx';
@@ -470,49 +459,16 @@ function useEscapeTwice(run: () => void): boolean {
   return isArmed;
 }
 
-const TerminalDialog = lazyComponent(() => import('./terminal-dialog.tsx'));
-
-/** The less frequent actions on a stage. */
-function StageMenu({ stage }: { stage: StageView }) {
-  const stop = useStopStage(stage.title);
-  const off = !useCanCommand();
-  const [isLeaving, setLeaving] = useState(false);
-  const runs = stage.session !== null && !hasEnded(stage.session.state);
-  return (
-    <>
-      {isLeaving && (
-        <ErrorBoundary name="This dialog" close={() => setLeaving(false)}>
-          <TerminalDialog stage={stage} close={() => setLeaving(false)} />
-        </ErrorBoundary>
-      )}
-      <Menu>
-        <Menu.Target>
-          <ActionIcon variant="default" size={32} aria-label="More" loading={stop.isPending}>
-            <IconDots size={16} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item
-            leftSection={<IconTerminal2 size={16} />}
-            disabled={off || !canLeaveToTerminal(stage)}
-            onClick={() => setLeaving(true)}
-          >
-            Continue in a terminal
-          </Menu.Item>
-          <Menu.Item
-            leftSection={<IconPlayerStop size={16} />}
-            disabled={off || !runs}
-            onClick={() => stop.mutate(stage.id)}
-          >
-            End session
-          </Menu.Item>
-          {stage.completedAt === null && <PauseItems stage={stage} isOff={off} />}
-          <Menu.Divider />
-          <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => deleteDialog.open(stage.id)}>
-            Delete
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </>
-  );
-}
+/** What can be done with a stage, as on its card. */
+const StageMenu = ({ stage }: { stage: StageView }) => (
+  <Menu>
+    <Menu.Target>
+      <ActionIcon variant="default" size={32} aria-label="More">
+        <IconDots size={16} />
+      </ActionIcon>
+    </Menu.Target>
+    <Menu.Dropdown>
+      <StageMenuItems stage={stage} canCommand={useCanCommand()} without={['open', 'changes']} />
+    </Menu.Dropdown>
+  </Menu>
+);

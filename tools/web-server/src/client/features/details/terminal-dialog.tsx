@@ -1,25 +1,32 @@
 import { isActive, type StageView } from '@callboard/contract';
 import { Button, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery } from '../../data/queries.ts';
+import { terminalDialog } from '../../data/dialogs.ts';
+import { boardQuery, stageOf } from '../../data/queries.ts';
 import { useContinueInTerminal } from '../../data/session-commands.ts';
 import { leaveText } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
 
-interface TerminalDialogProps {
-  stage: StageView;
-  close: () => void;
+/** Leaves the stage's conversation to a terminal, and shows the command that continues it there. */
+export default function TerminalDialog() {
+  const stageId = terminalDialog.useSubject();
+  const { data: stage } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
+  });
+  return stage === undefined ? null : <OpenDialog key={stage.id} stage={stage} />;
 }
 
-/** Leaves the stage's conversation to a terminal, and shows the command that continues it there. */
-export default function TerminalDialog({ stage, close }: TerminalDialogProps) {
+const { close } = terminalDialog;
+
+function OpenDialog({ stage }: { stage: StageView }) {
   const leave = useContinueInTerminal();
   return (
     <Dialog opened close={close} title="Continue in a terminal" size={560}>
       {leave.data === undefined ? (
-        <Ask stage={stage} leave={leave} close={close} />
+        <Ask stage={stage} leave={leave} />
       ) : (
         <Stack gap="md">
           <p role="status">
@@ -35,11 +42,12 @@ export default function TerminalDialog({ stage, close }: TerminalDialogProps) {
   );
 }
 
-interface AskProps extends Pick<TerminalDialogProps, 'stage' | 'close'> {
+interface AskProps {
+  stage: StageView;
   leave: ReturnType<typeof useContinueInTerminal>;
 }
 
-function Ask({ stage, leave, close }: AskProps) {
+function Ask({ stage, leave }: AskProps) {
   const canCommand = useCanCommand();
   const { data: pending = 0 } = useQuery({
     ...boardQuery,

@@ -88,7 +88,8 @@ it('offers the machines that have the project in the form of a new stage', async
   await screen.findByRole('region', { name: 'Ready' });
   await user.keyboard('n');
   const dialog = within(await screen.findByRole('dialog'));
-  const chip = await dialog.findByRole('combobox', { name: 'Machine' });
+  await user.click(await dialog.findByRole('button', { name: 'More' }));
+  const chip = dialog.getByRole('combobox', { name: 'Machine' });
   expect(optionsOf(chip)).toEqual(['Any machine', 'workshop']);
   await user.selectOptions(chip, 'workshop');
   await user.type(dialog.getByRole('textbox', { name: 'Prompt' }), 'Do it');
@@ -104,7 +105,8 @@ it('offers two machines of one name apart, and sends the id of the chosen one', 
   await screen.findByRole('region', { name: 'Ready' });
   await user.keyboard('n');
   const dialog = within(await screen.findByRole('dialog'));
-  const chip = await dialog.findByRole('combobox', { name: 'Machine' });
+  await user.click(await dialog.findByRole('button', { name: 'More' }));
+  const chip = dialog.getByRole('combobox', { name: 'Machine' });
   expect(optionsOf(chip)).toEqual(['Any machine', 'workshop (…000001)', 'workshop (…000003)']);
   await user.selectOptions(chip, 'workshop (…000003)');
   await user.type(dialog.getByRole('textbox', { name: 'Prompt' }), 'Do it');

@@ -369,14 +369,8 @@ export function useAlertSwitches() {
   };
 }
 
-const PAGES: Readonly<Record<string, string>> = {
-  '/': '',
-  '/inbox': 'Inbox',
-  '/sessions': 'Sessions',
-  '/decisions': 'Decisions',
-  '/notifications': 'Notifications',
-};
-const NOT_FOUND = 'Not found';
+/** The title of an address without a page. */
+export const NOT_FOUND = 'Not found';
 const ICON = 'link[rel="icon"]';
 
 /** How many stages give each signal. One stage gives one: a failure is not also counted as waiting. */
@@ -412,8 +406,12 @@ export function pageIcon(counts: SignalCounts, settings: AlertSettings): string 
 
 const finishedOf = (view: Seen) => announcementsOf(view).filter(({ signal }) => signal === 'finished');
 
-/** Shows in the browser tab's title and icon what there is to tell, and notes what the person has seen. */
-export function useTabTitle(): void {
+/**
+ * Shows in the browser tab's title and icon what there is to tell, and notes what the person has seen.
+ *
+ * @param page the name of the page; null on a stage's page, which has the stage's title
+ */
+export function useTabTitle(page: string | null): void {
   const { pathname } = useLocation();
   const { keys: seen } = useSeenFinished();
   const { data: counts = { waiting: 0, failed: 0, finished: 0 } } = useQuery({
@@ -424,9 +422,9 @@ export function useTabTitle(): void {
   const stageId = pathname.startsWith('/stages/') ? shownAt(pathname) : null;
   const { data: stage } = useQuery({
     ...boardQuery,
-    select: (view) => view.stages.find((other) => other.id === stageId)?.title ?? NOT_FOUND,
+    select: (view) => view.stages.find((other) => other.id === stageId)?.title,
   });
-  const page = PAGES[pathname] ?? stage ?? '';
+  const name = page ?? stage ?? NOT_FOUND;
   const watching = usePresence();
   useEffect(followSeenFinished, []);
   const { data: finished } = useQuery({ ...boardQuery, select: finishedOf });
@@ -434,8 +432,8 @@ export function useTabTitle(): void {
     if (finished !== undefined && watching !== null) seeFinished(finished, watching);
   }, [finished, watching]);
   useEffect(() => {
-    document.title = pageTitle(counts, settings, page);
-  }, [counts, settings, page]);
+    document.title = pageTitle(counts, settings, name);
+  }, [counts, settings, name]);
   useEffect(() => {
     document.querySelector(ICON)?.setAttribute('href', pageIcon(counts, settings));
   }, [counts, settings]);

@@ -97,17 +97,18 @@ it('finishes a new stage as its pipeline says, unless a person chooses otherwise
   await screen.findByRole('region', { name: 'Done' });
   inForm({ kind: 'new-stage', projectId: ProjectId.parse('web') });
   const dialog = within(await screen.findByRole('dialog'));
+  await user.click(dialog.getByRole('button', { name: 'More' }));
   const end = dialog.getByRole<HTMLSelectElement>('combobox', { name: 'At the end' });
-  expect(end.selectedOptions[0]?.text).toBe('You finish it, as the project says');
+  expect(end.selectedOptions[0]?.text).toBe('You finish it (project default)');
   const pipeline = dialog.getByRole('combobox', { name: 'Pipeline' });
   // Nobody has agreed to what the repository's own pipeline would run.
   const ours = within(pipeline).getByRole('option', { name: 'Ours (agree to callboard.yaml first)' });
   expect(ours).toHaveProperty('disabled', true);
   await user.selectOptions(pipeline, 'Merged');
   expect(end.value).toBe('merge');
-  dialog.getByText(/^At the end: Merges automatically, as the pipeline “Merged” says\. The stage decides first/);
+  dialog.getByText(/^At the end: Merges automatically \(as the pipeline “Merged” says\)\. The stage decides first/);
   await user.selectOptions(dialog.getByRole('combobox', { name: 'When phase 1 is finished' }), 'human');
-  dialog.getByText(/^At the end: You finish it, because the last phase ends with you\./);
+  dialog.getByText(/^At the end: You finish it \(the last phase ends with you\)\./);
   await user.selectOptions(end, 'pull-request');
   await user.click(dialog.getByRole('textbox', { name: 'Prompt' }));
   await user.keyboard('Do it');
@@ -212,7 +213,7 @@ it('stops a check that runs, and says what becomes of a message meanwhile', asyn
 it('says among the details how the stage is finished, and changes that', async () => {
   const { user, server } = openPane('details', { state: 'passed' });
   const details = within(await screen.findByRole('region', { name: 'Details' }));
-  details.getByText('You finish it, as the project says.');
+  details.getByText('You finish it (project default).');
   await user.selectOptions(details.getByRole('combobox', { name: 'At the end of this stage' }), 'merge');
   await expect
     .poll(() => server.received.find(({ command }) => command === 'update_stage')?.input)

@@ -27,7 +27,7 @@ import {
   IconTag,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId, useState } from 'react';
+import { createContext, type ReactNode, use, useId, useState } from 'react';
 import { useMachineChoice } from '../../data/machines.ts';
 import { boardQuery, branchesQuery, useCapabilities, valuesOf } from '../../data/queries.ts';
 import { phaseOf } from '../../lib/phases.ts';
@@ -69,6 +69,7 @@ interface StageChipsProps extends StageFormControl {
 /** Everything about a stage that has a default. */
 export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
   const [panel, setPanel] = useState<Panel | null>(null);
+  const [isMoreShown, showMore] = useState(false);
   const panelId = useId();
   const { form, errors } = part;
   const chip = (name: Panel) => ({
@@ -77,12 +78,14 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
     press: () => setPanel(panel === name ? null : name),
   });
   return (
-    <>
+    <ShowsAll value={isMoreShown || stageId !== null}>
       <Group gap={6}>
         {isOpen && stageId === null && <ProjectChip {...part} />}
+        {isOpen && <ClaudeChips {...part} />}
         {isOpen && (
           <PanelChip
             {...chip('branch')}
+            isMain
             label="Branch"
             icon={<IconGitBranch size={14} aria-hidden />}
             isSet={form.base !== '' || form.branch !== ''}
@@ -91,7 +94,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
             <BranchText {...part} />
           </PanelChip>
         )}
-        {isOpen && <ClaudeChips {...part} />}
+        {isOpen && <EffortChip {...part} />}
         <PriorityChip {...part} />
         {isOpen && (
           <PanelChip
@@ -101,7 +104,7 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
             isSet={form.dependsOn.length > 0}
             isWrong={errors.dependsOn !== undefined}
           >
-            {form.dependsOn.length === 0 ? 'Depends on nothing' : `Depends on ${form.dependsOn.join(', ')}`}
+            {form.dependsOn.length === 0 ? 'No dependencies' : `Depends on ${form.dependsOn.join(', ')}`}
           </PanelChip>
         )}
         {TEXT_CHIPS.filter((key) => isOpen || stageFields[key].afterStart === 'form').map((key) => (
@@ -121,6 +124,11 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
         {isOpen && <SandboxChip {...part} />}
         {isOpen && <MachineChip {...part} />}
         {isOpen && <StartChips {...part} />}
+        {stageId === null && (
+          <button type="button" className={css.chip} aria-expanded={isMoreShown} onClick={() => showMore(!isMoreShown)}>
+            {isMoreShown ? 'Less' : 'More'}
+          </button>
+        )}
       </Group>
       {isOpen && <MachineProblem {...part} />}
       {panel !== null && (
@@ -132,9 +140,13 @@ export function StageChips({ stageId, isOpen, ...part }: StageChipsProps) {
           </Columns>
         </Indented>
       )}
-    </>
+    </ShowsAll>
   );
 }
+
+/** Whether chips with their defaults are shown too, and not only the main ones. */
+const Shown = createContext(true);
+const ShowsAll = Shown.Provider;
 
 function BranchText({ form: { projectId, base, branch } }: StageFormControl) {
   const project = ProjectId.safeParse(projectId);
@@ -155,6 +167,7 @@ function ProjectChip({ form, set, errors }: StageFormControl) {
   };
   return (
     <SelectChip
+      isMain
       label="Project"
       icon={<ProjectMark name={name} />}
       options={projects.map((project) => ({ value: project.id, label: project.name }))}
@@ -175,14 +188,7 @@ function ClaudeChips({ form, set }: StageFormControl) {
     <>
       <ModelChip capabilities={capabilities} model={form.model} choose={(model) => set({ model })} />
       <SelectChip
-        label="Effort"
-        icon={<IconBolt size={14} aria-hidden />}
-        options={effortsOf(capabilities, form)}
-        value={form.effort}
-        isSet={form.effort !== ''}
-        choose={(effort) => set({ effort })}
-      />
-      <SelectChip
+        isMain
         label="Permission mode"
         icon={<IconShieldHalf size={14} aria-hidden />}
         options={MODE_OPTIONS}
@@ -194,6 +200,20 @@ function ClaudeChips({ form, set }: StageFormControl) {
   );
 }
 
+function EffortChip({ form, set }: StageFormControl) {
+  const { data: projectId } = ProjectId.safeParse(form.projectId);
+  return (
+    <SelectChip
+      label="Effort"
+      icon={<IconBolt size={14} aria-hidden />}
+      options={effortsOf(useCapabilities(projectId === undefined ? {} : { projectId }), form)}
+      value={form.effort}
+      isSet={form.effort !== ''}
+      choose={(effort) => set({ effort })}
+    />
+  );
+}
+
 function SandboxChip({ form, set }: StageFormControl) {
   const { data: ofProject = null } = useQuery({
     ...boardQuery,
@@ -201,7 +221,7 @@ function SandboxChip({ form, set }: StageFormControl) {
   });
   const isOn = ofProject === true ? 'on' : 'off';
   const options = [
-    { value: '', label: `Sandbox ${isOn}, as the project` },
+    { value: '', label: `Sandbox: ${isOn} (project default)` },
     { value: 'on', label: 'Sandbox on' },
     { value: 'off', label: 'Sandbox off' },
   ];
@@ -242,6 +262,7 @@ function ModelChip({ capabilities, model, choose }: ModelChipProps) {
     );
   return (
     <SelectChip
+      isMain
       label="Model"
       icon={<IconCpu size={14} aria-hidden />}
       options={[...options, { value: OTHER, label: 'Another model…' }]}
@@ -259,7 +280,7 @@ function effortsOf(capabilities: Capabilities | null, { model, effort }: StageFo
 
 function PriorityChip({ form, set }: StageFormControl) {
   const priority = Number(form.priority);
-  const options = PRIORITIES.map(({ value, word }) => ({ value: String(value), label: word }));
+  const options = PRIORITIES.map(({ value, word }) => ({ value: String(value), label: `${word} priority` }));
   const isAmong = options.some(({ value }) => value === form.priority);
   const own = { value: form.priority, label: `${priorityLabel(priority)} (${form.priority})` };
   return (
@@ -302,11 +323,14 @@ interface SelectChipProps {
   /** Whether the value differs from the default. */
   isSet: boolean;
   isWrong?: boolean;
+  /** Shown also with its default. */
+  isMain?: boolean;
   choose: (value: string) => void;
 }
 
 /** A choice as a chip: it shows the chosen one, and opens the browser's own list. */
-function SelectChip({ label, icon, options, value, isSet, isWrong = false, choose }: SelectChipProps) {
+function SelectChip({ label, icon, options, value, isSet, isWrong = false, isMain = false, choose }: SelectChipProps) {
+  if (!use(Shown) && !isMain && !isSet && !isWrong) return null;
   const shown = options.find((option) => option.value === value)?.label ?? value;
   return (
     <span className={css.chip} data-set={isSet} data-wrong={isWrong} title={`${label}: ${shown}`}>
@@ -333,19 +357,22 @@ interface ToggleChipProps {
 }
 
 /** A yes or no as a chip. */
-const ToggleChip = ({ icon, label, description, checked, change }: ToggleChipProps) => (
-  <span className={css.chip} data-set={checked} title={description}>
-    {checked ? <IconCheck size={14} aria-hidden /> : icon}
-    <span aria-hidden>{label}</span>
-    <input
-      type="checkbox"
-      aria-label={label}
-      aria-description={description}
-      checked={checked}
-      onChange={(event) => change(event.currentTarget.checked)}
-    />
-  </span>
-);
+function ToggleChip({ icon, label, description, checked, change }: ToggleChipProps) {
+  if (!use(Shown) && !checked) return null;
+  return (
+    <span className={css.chip} data-set={checked} title={description}>
+      {checked ? <IconCheck size={14} aria-hidden /> : icon}
+      <span aria-hidden>{label}</span>
+      <input
+        type="checkbox"
+        aria-label={label}
+        aria-description={description}
+        checked={checked}
+        onChange={(event) => change(event.currentTarget.checked)}
+      />
+    </span>
+  );
+}
 
 interface PanelChipProps {
   icon: ReactNode;
@@ -353,6 +380,8 @@ interface PanelChipProps {
   label: string;
   isSet: boolean;
   isWrong?: boolean;
+  /** Shown also with its default. */
+  isMain?: boolean;
   isOpen: boolean;
   panelId: string;
   press: () => void;
@@ -360,22 +389,35 @@ interface PanelChipProps {
 }
 
 /** A chip that shows or hides fields below the chips. */
-const PanelChip = ({ icon, label, isSet, isWrong = false, isOpen, panelId, press, children }: PanelChipProps) => (
-  <button
-    type="button"
-    className={css.chip}
-    data-set={isSet}
-    data-wrong={isWrong}
-    aria-expanded={isOpen}
-    aria-controls={isOpen ? panelId : undefined}
-    onClick={press}
-  >
-    {icon}
-    <span className="visually-hidden">{label}: </span>
-    <span>{children}</span>
-    <IconChevronDown size={12} aria-hidden />
-  </button>
-);
+function PanelChip({
+  icon,
+  label,
+  isSet,
+  isWrong = false,
+  isMain = false,
+  isOpen,
+  panelId,
+  press,
+  children,
+}: PanelChipProps) {
+  if (!use(Shown) && !isMain && !isSet && !isWrong && !isOpen) return null;
+  return (
+    <button
+      type="button"
+      className={css.chip}
+      data-set={isSet}
+      data-wrong={isWrong}
+      aria-expanded={isOpen}
+      aria-controls={isOpen ? panelId : undefined}
+      onClick={press}
+    >
+      {icon}
+      <span className="visually-hidden">{label}: </span>
+      <span>{children}</span>
+      <IconChevronDown size={12} aria-hidden />
+    </button>
+  );
+}
 
 /** Where a stage would run by its own choice, or else by that of its project. */
 function useMachineOfForm({ projectId, machine }: StageFormControl['form']) {
@@ -399,7 +441,7 @@ function MachineChip({ form, set }: StageFormControl) {
       label="Machine"
       icon={<IconServer size={14} aria-hidden />}
       options={[
-        { value: '', label: ofProject === null ? 'Any machine' : `${nameOfProject}, as the project` },
+        { value: '', label: ofProject === null ? 'Any machine' : `${nameOfProject} (project default)` },
         ...choice.options,
       ]}
       value={own?.value ?? ''}
@@ -457,7 +499,7 @@ function FinishChip({ form, set }: StageFormControl) {
     <SelectChip
       label="At the end"
       icon={<IconFlag size={14} aria-hidden />}
-      options={[{ value: '', label: `${FINISH_TEXTS[way]}, ${origin}` }, ...FINISH_OPTIONS]}
+      options={[{ value: '', label: `${FINISH_TEXTS[way]} (${origin})` }, ...FINISH_OPTIONS]}
       value={form.finish}
       isSet={form.finish !== ''}
       choose={(finish) => set({ finish })}

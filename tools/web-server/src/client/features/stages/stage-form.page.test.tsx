@@ -42,6 +42,7 @@ it('writes a stage with phases of its own, and has everything again after the fo
   let form = await openNew();
   await write(user, form.getByRole('textbox', { name: 'Title' }), 'Rate limits');
   await write(user, form.getByRole('textbox', { name: 'Prompt' }), 'Do it.');
+  await user.click(form.getByRole('button', { name: 'More' }));
   for (const [index, name] of PHASES.entries()) {
     if (index === 0) await user.selectOptions(form.getByRole('combobox', { name: 'Pipeline' }), 'Custom phases');
     else await user.click(form.getByRole('button', { name: 'Add phase' }));
@@ -53,7 +54,11 @@ it('writes a stage with phases of its own, and has everything again after the fo
   form = await openNew();
   await form.findByText(/^Draft restored/);
   expect(form.getByRole<HTMLInputElement>('textbox', { name: 'Name of phase 2' }).value).toBe('Build');
+  expect(form.queryByRole('checkbox', { name: 'Keep in backlog' })).toBeNull();
+  await user.click(form.getByRole('button', { name: 'More' }));
   await user.click(form.getByRole('checkbox', { name: 'Keep in backlog' }));
+  await user.click(form.getByRole('button', { name: 'Less' }));
+  form.getByRole('checkbox', { name: 'Keep in backlog' });
   await user.click(form.getByRole('button', { name: 'Add to board' }));
   await expect.poll(() => sent('create_stage')).toHaveLength(1);
   expect(sent('create_stage')[0]).toMatchObject({
@@ -101,4 +106,20 @@ it('says of a started stage what can still be edited, and starts the next phase 
   server.answer({ advance_stage: () => ({ stage: { ...own, column: 'running', session: session('STAGE-1') } }) });
   await user.click(needsYou.getByRole('button', { name: 'Start Build' }));
   await expect.poll(() => sent('advance_stage')).toMatchObject([{ stageId: 'STAGE-1' }]);
+});
+
+it('asks for a prompt and four things; what else differs from its default stays in sight', async () => {
+  const { user } = await open();
+  const form = await openNew();
+  const chips = () =>
+    ['Project', 'Model', 'Permission mode', 'Priority', 'Effort', 'Pipeline', 'At the end', 'Sandbox'].filter(
+      (name) => form.queryByRole('combobox', { name }) !== null,
+    );
+  expect(chips()).toEqual(['Project', 'Model', 'Permission mode']);
+  form.getByRole('button', { name: /^Branch/ });
+  await user.click(form.getByRole('button', { name: 'More' }));
+  expect(chips()).toHaveLength(8);
+  await user.selectOptions(form.getByRole('combobox', { name: 'Priority' }), '0');
+  await user.click(form.getByRole('button', { name: 'Less' }));
+  expect(chips()).toEqual(['Project', 'Model', 'Permission mode', 'Priority']);
 });

@@ -367,7 +367,7 @@ export function useStageKeys({ stageId, isCovered, showTranscript }: StageKeysOp
     useTranscriptFind.getState().start(stageId);
     return true;
   };
-  useShortcuts({ m: () => !isCovered && focusComposer(), '/': find });
+  useShortcuts({ m: ({ shiftKey }) => !shiftKey && !isCovered && focusComposer(), '/': find });
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     if (event.defaultPrevented || isCovered) return;
     const isFind =
