@@ -60,7 +60,7 @@ function open(path: string, answer: MergePlan | null, fields: Record<string, unk
   });
   const sent = (command: string) =>
     page.server.received.filter((one) => one.command === command).map((one) => one.input);
-  return { ...page, sent };
+  return { ...page, sent, own };
 }
 
 /** What the card menu, a drop on Done and the palette do. */
@@ -80,6 +80,18 @@ it('merges what was shown from the board, says so with the hash, and takes it ba
   expect(sent('complete_stage')).toEqual([{ stageId: 'STAGE-1', merge: 'merge', head, tree }]);
   await user.click(screen.getByRole('button', { name: 'Undo' }));
   await expect.poll(() => sent('undo_completion')).toEqual([{ stageId: 'STAGE-1' }]);
+});
+
+it('takes the notice of a merge back when somebody undoes the merge elsewhere', async () => {
+  const { user, server, own } = open('/', plan());
+  const dialog = await openDialog();
+  await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
+  await screen.findByText('merged 3f2a1c7 into main');
+  server.emit('stage-updated', { stageId: own.id, stage: { ...own, completedAt: own.createdAt, merged } });
+  await within(screen.getByRole('region', { name: 'Done' })).findByText('Login form');
+  screen.getByText('Login form is done');
+  server.emit('stage-updated', { stageId: own.id, stage: own });
+  await expect.poll(() => screen.queryByText('Login form is done')).toBeNull();
 });
 
 it('commits uncommitted work with a message that can be edited, and names what would be left', async () => {

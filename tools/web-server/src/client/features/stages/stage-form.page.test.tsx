@@ -6,7 +6,7 @@ import type { UserEvent } from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { openPage } from '../../test/open-page.tsx';
-import { at, board, session, stage } from '../../test/samples.ts';
+import { at, board, request, session, stage } from '../../test/samples.ts';
 
 const PHASES = ['Design', 'Build'];
 
@@ -18,6 +18,7 @@ async function open(fields: Record<string, unknown> = {}, started: Record<string
   page.server.answer({
     get_capabilities: () => ({ capabilities: null, from: 'stage' }),
     create_stage: () => ({ stage: { ...own, column: 'backlog', session: null } }),
+    start_stage: () => ({ stage: { ...own, column: 'running', session: null } }),
     update_stage: () => ({ stage: { ...own, column: 'ready', session: null } }),
     get_drafts: () => ({ drafts: [] }),
   });
@@ -101,4 +102,26 @@ it('says of a started stage what can still be edited, and starts the next phase 
   server.answer({ advance_stage: () => ({ stage: { ...own, column: 'running', session: session('STAGE-1') } }) });
   await user.click(needsYou.getByRole('button', { name: 'Start Build' }));
   await expect.poll(() => sent('advance_stage')).toMatchObject([{ stageId: 'STAGE-1' }]);
+});
+
+it.each([
+  ['Control', 'Title'],
+  ['Control', 'Permission mode'],
+  ['Meta', 'Title'],
+] as const)('starts a new stage with %s Enter in the field %s', async (key, field) => {
+  const { user, sent } = await open();
+  const form = await openNew();
+  await write(user, form.getByRole('textbox', { name: 'Prompt' }), 'Do it.');
+  act(() => (form.queryByRole('textbox', { name: field }) ?? form.getByRole('combobox', { name: field })).focus());
+  await user.keyboard(`{${key}>}{Enter}{/${key}}`);
+  await expect.poll(() => sent('create_stage')).toMatchObject([{ prompt: 'Do it.' }]);
+  await expect.poll(() => sent('start_stage')).toHaveLength(1);
+});
+
+it('shows the request of another stage in the head of an open form', async () => {
+  const { server } = await open();
+  const form = await openNew();
+  server.emit('approval-requested', request('STAGE-1', 'one', { createdAt: at(1) }));
+  const card = await form.findByRole('region', { name: 'Request' });
+  within(card).getByText('Rate limits');
 });
