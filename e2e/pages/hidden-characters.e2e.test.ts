@@ -87,14 +87,14 @@ it('shows the true change of each file, and merges only what was shown', async (
   await commit();
   await page.getByRole('link', { name: 'Transcript' }).click();
   const before = await run('git', ['rev-parse', 'main'], path);
-  const dialog = page.getByRole('dialog', { name: /^Complete / });
-  await page.getByRole('button', { name: 'Complete', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: /^Finish / });
+  await page.getByRole('button', { name: 'Finish', exact: true }).click();
   await dialog.getByText('The work has changed since you looked at it.').waitFor();
   expect(await dialog.getByRole('button', { name: 'Merge into main' }).count()).toBe(0);
   await dialog.getByRole('button', { name: 'Look at the changes' }).click();
   await changes.getByText('worse();').waitFor();
   expect(await run('git', ['rev-parse', 'main'], path)).toBe(before);
-  await page.getByRole('button', { name: 'Complete', exact: true }).click();
+  await page.getByRole('button', { name: 'Finish', exact: true }).click();
   await dialog.getByText(`Merge callboard/${stage.id} (2 commits, 4 files) into main. No conflicts.`).waitFor();
   await dialog.getByRole('button', { name: 'Merge into main' }).click();
   await page.getByText('Done', { exact: true }).first().waitFor();

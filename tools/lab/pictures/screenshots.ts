@@ -123,7 +123,7 @@ const PICTURES: Record<string, Check> = {
   ...reviewPictures(async (page, scene) => PICTURES['stage-comments']?.(page, scene)),
   complete: async (page, { review }) => {
     await stage(page, review);
-    await page.getByRole('button', { name: 'Complete', exact: true }).click();
+    await page.getByRole('button', { name: 'Finish', exact: true }).click();
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /into main$/ })
@@ -340,7 +340,7 @@ const LAST: Record<string, Check> = {
   },
   'stage-merged': async (page, { review }) => {
     await stage(page, review);
-    const complete = page.getByRole('button', { name: 'Complete', exact: true });
+    const complete = page.getByRole('button', { name: 'Finish', exact: true });
     if (await complete.isVisible()) {
       await complete.click();
       await page

@@ -62,8 +62,12 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
   const hasChips = useMediaQuery('(min-width: 768px)', true, { getInitialValueInEffect: false });
   const saved = useSidePane((state) => state.tab);
   const asked = isStageTab(wanted) ? wanted : 'transcript';
-  const beside = saved !== null && stage !== undefined && !hasTab(saved, stage) ? null : saved;
+  const files = useChangedFiles(stageId, stage?.session?.changes?.files);
+  // The transcript has the page to itself until there is something to see beside it.
+  const isEmpty = saved === 'changes' && files === 0;
+  const beside = saved !== null && stage !== undefined && (isEmpty || !hasTab(saved, stage)) ? null : saved;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
+  const seenFiles = useChangedFiles(stageId, stage?.session?.changes?.files, true);
   const navigate = useNavigate();
   useStageKeys({
     stageId,
@@ -88,6 +92,7 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
         unsettled={unsettled.length}
         check={check}
         CheckSlot={CheckActions}
+        hasFinishBar={tab === 'changes' && seenFiles > 0}
       />
       <AlarmBanner stage={stage} />
       <TerminalBanner stage={stage} />
@@ -244,13 +249,17 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
   );
 }
 
-/** The number of changed files: the current one while they are on screen, else that of the end of the last turn. */
-function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean }) {
-  const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
-  const counted = stage.session?.changes?.files;
+/** @param counted the number of changed files at the end of the last turn, which counts unless they are on screen */
+function useChangedFiles(stageId: StageId, counted: number | undefined, isViewed = false): number {
+  const { data } = useQuery({ ...stageDiffQuery(stageId), enabled: false });
   const seen = data?.files.length;
-  const files = isViewed ? (seen ?? counted) : (counted ?? seen);
-  return files === undefined || files === 0 ? null : (
+  return (isViewed ? (seen ?? counted) : (counted ?? seen)) ?? 0;
+}
+
+/** The number of changed files. */
+function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean }) {
+  const files = useChangedFiles(stage.id, stage.session?.changes?.files, isViewed);
+  return files === 0 ? null : (
     <Text span inherit fw={400} c="dimmed">
       {' '}
       {files}

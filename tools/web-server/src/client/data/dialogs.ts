@@ -33,6 +33,9 @@ export const budgetsDialog = createDialog<[scope?: Budget['scope']]>();
  */
 export const completeDialog = createDialog<[StageId]>();
 
+/** How a stage is finished, in the bar below its changes: there is no dialog where they are shown. */
+export const finishBar = createDialog<[StageId]>();
+
 /** Asks before a stage is deleted: every way to deleting one goes through this. */
 export const deleteDialog = createDialog<[StageId]>();
 

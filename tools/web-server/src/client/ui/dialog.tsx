@@ -70,7 +70,9 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
           <Place />
           <Modal.CloseButton aria-label="Close" />
         </DialogHead>
-        <Modal.Body p="lg" onKeyDown={pressMainButton}>{children}</Modal.Body>
+        <Modal.Body p="lg" onKeyDown={pressMainButton}>
+          {children}
+        </Modal.Body>
       </Modal.Content>
     </Modal.Root>
   );

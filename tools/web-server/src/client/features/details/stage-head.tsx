@@ -16,10 +16,10 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { type ComponentType, useEffect, useEffectEvent, useId, useState } from 'react';
-import { Link } from 'react-router';
+import { Link, useNavigate } from 'react-router';
 import { usageOf, useBudgetAtStage } from '../../data/budget-data.ts';
 import { completionQuery } from '../../data/complete-stage.tsx';
-import { completeDialog, deleteDialog } from '../../data/dialogs.ts';
+import { completeDialog, deleteDialog, finishBar } from '../../data/dialogs.ts';
 import { useStagePosition } from '../../data/machines.ts';
 import { PauseItems, useIsPaused } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
@@ -65,10 +65,12 @@ interface StageHeadProps {
   check: () => void;
   /** Decides about a check that did not pass. */
   CheckSlot: ComponentType<{ stage: StageView }>;
+  /** Whether the bar below its changes is there, which finishes the stage. */
+  hasFinishBar: boolean;
 }
 
 /** The stage's title, its state, and what can be done with it now. */
-export function StageHead({ stage, pending, unsettled, check, CheckSlot }: StageHeadProps) {
+export function StageHead({ stage, pending, unsettled, check, CheckSlot, hasFinishBar }: StageHeadProps) {
   const isPaused = useIsPaused(stage);
   const { text, tone } = stateLabel(stage, pending, unsettled, isPaused);
   const { session } = stage;
@@ -116,7 +118,7 @@ export function StageHead({ stage, pending, unsettled, check, CheckSlot }: Stage
         )}
       </div>
       {pending > 0 && <Signal pending={pending} check={check} />}
-      <StageActions stage={stage} continueHint={continueHint} CheckSlot={CheckSlot} />
+      <StageActions {...{ stage, continueHint, CheckSlot, hasFinishBar }} />
       {reason !== null && (
         // The full text is in the transcript.
         <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>
@@ -188,6 +190,7 @@ interface StageActionsProps {
   continueHint: string;
   /** Decides about a check that did not pass. */
   CheckSlot: ComponentType<{ stage: StageView }>;
+  hasFinishBar: boolean;
 }
 
 /** The stage's current actions, likeliest first. */
@@ -204,7 +207,7 @@ function StageActions(props: StageActionsProps) {
 function MainActions({ stage, ...props }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
-  if (stage.completedAt !== null) return <DoneActions stage={stage} />;
+  if (stage.completedAt !== null) return <DoneActions stage={stage} hasFinishBar={props.hasFinishBar} />;
   if (session?.alarm != null || session?.terminal != null) return null; // their banners have actions
   switch (session?.state) {
     case undefined:
@@ -224,7 +227,7 @@ function MainActions({ stage, ...props }: StageActionsProps) {
   }
 }
 
-function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
+function RestActions({ stage, continueHint, CheckSlot, hasFinishBar }: StageActionsProps) {
   const next = phaseAtGate(stage);
   const wentWell = stage.session?.lastTurn?.outcome === 'succeeded';
   if (checkAtGate(stage) !== null) return <CheckSlot stage={stage} />;
@@ -233,7 +236,9 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
       {mayContinue(stage) && <ContinueButton stage={stage} continueHint={continueHint} />}
       {canAcknowledgeDenial(stage) && <RetryDenial stage={stage} />}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
-      <CompleteActions stage={stage} isQuiet={next !== null || !wentWell || canAcknowledgeDenial(stage)} />
+      {!hasFinishBar && (
+        <CompleteActions stage={stage} isQuiet={next !== null || !wentWell || canAcknowledgeDenial(stage)} />
+      )}
       {next !== null && <AdvanceButton stage={stage} next={next} />}
     </>
   );
@@ -247,7 +252,7 @@ const mayContinue = (stage: StageView): boolean =>
   beforeStart(stage) === null;
 
 /** Continues the stage where it stopped, with or without a running process. */
-function ContinueButton({ stage, continueHint }: Omit<StageActionsProps, 'CheckSlot'>) {
+function ContinueButton({ stage, continueHint }: Pick<StageActionsProps, 'stage' | 'continueHint'>) {
   const continuing = useContinueStage(stage);
   const canCommand = useCanCommand();
   if (continuing === null) return null;
@@ -305,38 +310,39 @@ function AdvanceButton({ stage, next }: { stage: StageView; next: string }) {
   );
 }
 
-/** Asks how to complete the stage. `isQuiet` means that another action is likelier. */
+/** Asks how to finish a stage: below its changes; in a dialog where there are none to show. */
+function useAskFinish(stage: StageView): () => void {
+  const navigate = useNavigate();
+  return () => {
+    if ((stage.session?.changes?.files ?? 0) === 0) return completeDialog.open(stage.id);
+    finishBar.open(stage.id);
+    void navigate(`/stages/${stage.id}?tab=changes`, { replace: true });
+  };
+}
+
+/** Leads to what finishes the stage. `isQuiet` means that another action is likelier. */
 function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolean }) {
+  const ask = useAskFinish(stage);
   const canCommand = useCanCommand();
   return (
-    <Button
-      variant={isQuiet ? 'default' : 'filled'}
-      disabled={!canCommand}
-      aria-haspopup="dialog"
-      onClick={() => completeDialog.open(stage.id)}
-    >
-      Complete
+    <Button variant={isQuiet ? 'default' : 'filled'} disabled={!canCommand} onClick={ask}>
+      Finish
     </Button>
   );
 }
 
 /** What became of a done stage's work, and the ways back. A message reopens it as well. */
-function DoneActions({ stage }: { stage: StageView }) {
+function DoneActions({ stage, hasFinishBar }: Pick<StageActionsProps, 'stage' | 'hasFinishBar'>) {
   const reopen = useReopenStage(stage.title);
+  const ask = useAskFinish(stage);
   const canCommand = useCanCommand();
-  const isUnmerged = stage.merged === null && stage.worktree !== null;
+  const isUnmerged = stage.merged === null && stage.worktree !== null && !hasFinishBar;
   return (
     <>
       <Outcome stage={stage} />
       {stage.merged !== null && stage.merged.pullRequest === null && <UndoMerge stage={stage} />}
       {isUnmerged && (
-        <Button
-          variant="default"
-          leftSection={<IconGitMerge size={16} />}
-          disabled={!canCommand}
-          aria-haspopup="dialog"
-          onClick={() => completeDialog.open(stage.id)}
-        >
+        <Button variant="default" leftSection={<IconGitMerge size={16} />} disabled={!canCommand} onClick={ask}>
           Merge
         </Button>
       )}
