@@ -99,13 +99,13 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   }
   await page.setViewportSize(PHONE);
   expect(await tooSmall(page)).toEqual([]);
-  await sheet.getByRole('button', exact('Later')).tap();
+  await sheet.getByRole('button', exact('Snooze')).tap();
   await sheet.waitFor({ state: 'detached' });
 
   // The board: a tab for each column, and rows with room for their title.
   await api.start(short);
   await sheet.getByText('made-by-claude', { exact: true }).waitFor();
-  await sheet.getByRole('button', exact('Later')).tap();
+  await sheet.getByRole('button', exact('Snooze')).tap();
   await sheet.waitFor({ state: 'detached' });
   const row = page.getByRole('article', { name: /^A stage whose title/ });
   for (const size of SIZES) {
@@ -182,7 +182,7 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   for (const [path, heading] of OTHER_PAGES) {
     await turnTo(page, path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-    if (await sheet.isVisible()) await sheet.getByRole('button', exact('Later')).tap();
+    if (await sheet.isVisible()) await sheet.getByRole('button', exact('Snooze')).tap();
     expect({ path, small: await tooSmall(page), fits: await isNotTooWide(page) }).toEqual({
       path,
       small: [],
@@ -208,7 +208,7 @@ it('ignores a tap that began before the request was drawn, and accepts a later o
   const allow = dialog.getByRole('button', exact('Allow'));
   await expect.poll(() => allow.isEnabled()).toBe(true);
   const { x, y } = await middleOf(allow);
-  await dialog.getByRole('button', exact('Later')).tap();
+  await dialog.getByRole('button', exact('Snooze')).tap();
   await dialog.waitFor({ state: 'detached' });
 
   // The finger is already down when the request appears under it, and is lifted from its button.

@@ -283,10 +283,10 @@ async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<vo
   const chosen = page.getByRole('menuitemradio', { name: choice });
   if ((await chosen.getAttribute('aria-checked')) !== 'true') await stored(page, '/api/me', () => chosen.click());
   await page.keyboard.press('Escape');
-  const later = page.getByRole('region', { name: 'Later' }).getByRole('link');
+  const later = page.getByRole('region', { name: 'Snoozed' }).getByRole('link');
   for (let left = await later.count(); left > 0; left -= 1) {
     await later.first().click();
-    await stored(page, '/later', () => page.getByRole('button', { name: 'Call me again' }).click());
+    await stored(page, '/later', () => page.getByRole('button', { name: 'Show again' }).click());
   }
   await open('/')(page);
   await page.getByRole(role, { name }).waitFor();

@@ -270,7 +270,7 @@ function CornerCard({ request, more, over }: CornerCardProps) {
             aria-describedby={id}
             onClick={() => setLater.mutate({ requests: [request], later: { until: null } })}
           >
-            Later
+            Snooze
           </Button>
         )}
       </Group>

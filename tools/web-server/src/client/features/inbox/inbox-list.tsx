@@ -99,7 +99,7 @@ export function InboxList(props: InboxListProps) {
           );
         })}
       </ul>
-      <Section title="Later">
+      <Section title="Snoozed">
         {later.map((request) => {
           const { key, row } = rowOf(request);
           return <RequestRow key={key} {...row} request={request} isLater until={laterUntil.get(key) ?? null} />;
@@ -449,7 +449,7 @@ function BatchActions({ requests, decideAll }: BatchProps) {
           </Button>
         )}
         <Button variant="subtle" color="gray" size="compact-sm" aria-keyshortcuts="s" onClick={later}>
-          Later
+          Snooze
         </Button>
       </Group>
       <div className={requestStyles.buttons}>
