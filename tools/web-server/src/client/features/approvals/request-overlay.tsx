@@ -253,15 +253,12 @@ function CornerCard({ request, more, over }: CornerCardProps) {
           size="compact-sm"
           aria-describedby={id}
           aria-keyshortcuts="c"
+          rightSection={<KeyHint>C</KeyHint>}
           // Keeps the focus in the text field, so that it can return there.
           onMouseDown={(event) => event.preventDefault()}
           onClick={open}
         >
-          <KeyHint>C</KeyHint>
-          <span aria-hidden className={css.to}>
-            &nbsp;to look
-          </span>
-          <span className={css.verb}>Look</span>
+          Look
         </Button>
         {over === 'page' && (
           <Button

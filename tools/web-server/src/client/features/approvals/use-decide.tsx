@@ -459,6 +459,9 @@ export const isDelayedBy = ({ held }: PendingRequest, name: string): boolean => 
 
 const TEXTS = { allowed: 'Allowed', denied: 'Denied', answered: 'Answered' } as const;
 
+/** "You are answering", "Ada is answering" */
+export const answeringText = (who: string): string => `${who} ${who === 'You' ? 'are' : 'is'} answering`;
+
 /** Returns an answer that is held back in one word: "Allowed". */
 export const delayedLabel = ({ outcome }: DelayedAnswer): string => TEXTS[outcome];
 

@@ -6,7 +6,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { memo, type ReactNode } from 'react';
 import { type MomentAction, momentDialog, type TrustLocation, trustDialog } from '../../data/dialogs.ts';
-import { boardQuery } from '../../data/queries.ts';
+import { boardQuery, usePersonText } from '../../data/queries.ts';
 import { trustQuery } from '../../data/trust-query.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
@@ -135,9 +135,10 @@ function Said({ who, at, text, actions, children }: SaidProps) {
 
 function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) {
   const { messageId } = entry;
+  const personText = usePersonText();
   return (
     <Said
-      who={entry.by ?? (isStep ? 'Task' : 'Callboard')}
+      who={entry.by !== null ? personText(entry.by) : isStep ? 'Task' : 'Callboard'}
       at={entry.at}
       text={entry.text}
       actions={!isStep && messageId !== null && <MessageActions entry={{ ...entry, messageId }} />}
