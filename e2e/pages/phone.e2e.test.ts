@@ -31,6 +31,16 @@ const isFree = (where: Locator) =>
     return inside && points.every(([x = 0, y = 0]) => element.contains(document.elementFromPoint(x, y)));
   });
 
+/** Holds a finger on the element until it has opened its actions. */
+async function longPress(page: Page, target: Locator): Promise<void> {
+  const { x = 0, y = 0 } = (await target.boundingBox()) ?? {};
+  const session = await page.context().newCDPSession(page);
+  await session.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x: x + 20, y: y + 10 }] });
+  await page.getByRole('menu').waitFor();
+  await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await session.detach();
+}
+
 const isNotTooWide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 
 /** The controls that can be pressed and are smaller than a thumb needs. Links in a row or a text are as large as that. */
@@ -136,7 +146,7 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   await expect.poll(async () => (await api.get(`/api/stages/${short}`)).stage.column).toBe('review');
 
   // Going back, from a menu at the message, and back again.
-  await page.getByRole('button', exact('Message actions')).first().tap();
+  await longPress(page, page.getByRole('button', exact('Message actions')).first().locator('..'));
   const backToHere = page.getByRole('menuitem', exact('Back to here'));
   expect((await backToHere.boundingBox())?.height).toBeGreaterThanOrEqual(44);
   await backToHere.tap();

@@ -174,7 +174,7 @@ itAll('changes mode, model and effort of an ended session for its next start', a
   await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   await page.getByRole('button', { name: 'More', exact: true }).click();
   await page.getByRole('menuitem', { name: 'End session' }).click();
-  await page.getByText('From the next start').waitFor();
+  await page.getByText('Applies when the session restarts').waitFor();
   for (const [name, value] of [
     ['Permission mode', 'acceptEdits'],
     ['Model', 'haiku'],
@@ -191,7 +191,7 @@ itAll('changes mode, model and effort of an ended session for its next start', a
   expect(model.requests.at(-1)?.model).toContain('haiku');
   await expect.poll(() => page.getByRole('combobox', { name: 'Permission mode' }).inputValue()).toBe('acceptEdits');
   await expect.poll(() => page.getByRole('combobox', { name: 'Effort' }).inputValue()).toBe('high');
-  await expect.poll(() => page.getByText('From the next start').count()).toBe(0);
+  await expect.poll(() => page.getByText('Applies when the session restarts').count()).toBe(0);
   expect(errors).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import { checkOf, type PendingRequest, StageId, type StageView } from '@callboar
 import { Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef } from 'react';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, type UIEvent, useRef, useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { boardQuery, stageOf, unsettledOf } from '../data/queries.ts';
 import { useSidePane } from '../data/side-pane.ts';
@@ -68,6 +68,8 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
   const beside = saved !== null && stage !== undefined && (isEmpty || !hasTab(saved, stage)) ? null : saved;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
   const seenFiles = useChangedFiles(stageId, stage?.session?.changes?.files, true);
+  const readsDiff = !hasChips && tab === 'changes';
+  const { isReading, onScroll } = useReading(readsDiff);
   const navigate = useNavigate();
   useStageKeys({
     stageId,
@@ -85,7 +87,7 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
     void navigate(`/stages/${stageId}`);
   };
   return (
-    <FullPage>
+    <FullPage data-reading={isReading || undefined} onScrollCapture={onScroll}>
       <StageHead
         stage={stage}
         pending={pending.length}
@@ -109,20 +111,36 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
         main={
           <>
             <TabContent tab={isWide ? 'transcript' : tab} stage={stage} pending={pending} />
-            <MessageBox
-              stageId={stageId}
-              chips={
-                hasChips &&
-                stage.session !== null &&
-                tab !== 'details' && <SessionSwitches stage={stage} session={stage.session} />
-              }
-            />
+            {!readsDiff && (
+              <MessageBox
+                stageId={stageId}
+                chips={
+                  hasChips &&
+                  stage.session !== null &&
+                  tab !== 'details' && <SessionSwitches stage={stage} session={stage.session} />
+                }
+              />
+            )}
           </>
         }
         side={isWide && tab !== 'transcript' ? <TabContent tab={tab} stage={stage} pending={pending} isPane /> : null}
       />
     </FullPage>
   );
+}
+
+/** From where on the head gives way to what is read, and from where on it is back: further apart than the head is high. */
+const READING_PX = { from: 160, until: 24 };
+
+/** Whether a person has scrolled into what they read. */
+function useReading(isOn: boolean) {
+  const [isReading, setReading] = useState(false);
+  const onScroll = ({ target }: UIEvent) => {
+    if (!(target instanceof Element)) return;
+    if (target.scrollTop > READING_PX.from) setReading(true);
+    else if (target.scrollTop < READING_PX.until) setReading(false);
+  };
+  return { isReading: isOn && isReading, onScroll };
 }
 
 interface TabContentProps {

@@ -1,5 +1,5 @@
 import { MergePlan, MessageId, StageId, type StageView } from '@callboard/contract';
-import { act, screen, within } from '@testing-library/react';
+import { act, fireEvent, screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished } from 'vitest';
 import { completeDialog } from '../../data/dialogs.ts';
 import { fileDiff, stageDiff } from '../../test/open-changes.ts';
@@ -330,4 +330,21 @@ it('shows the transcript alone until there are changes', async () => {
   server.emit('session-updated', session('STAGE-1', { state: 'idle', stateSince: own.createdAt, changes }));
   await screen.findByRole('separator', { name: 'Width of the transcript' });
   await screen.findByRole('region', { name: 'Changes' });
+});
+
+it('leaves a phone to the diff that is read: no message box, and a head of one line once it is scrolled', async () => {
+  await openReview('/stages/STAGE-1?tab=changes', { isWide: false });
+  const list = await screen.findByRole('region', { name: 'Changed files' });
+  expect(screen.queryByRole('textbox', { name: 'Message' })).toBeNull();
+  const isReading = () => document.querySelector('[data-reading]') !== null;
+  for (const [scrollTop, expected] of [
+    [100, false],
+    [200, true],
+    [100, true],
+    [0, false],
+  ] as const) {
+    list.scrollTop = scrollTop;
+    fireEvent.scroll(list);
+    expect(isReading()).toBe(expected);
+  }
 });

@@ -149,7 +149,7 @@ it('reopens a done stage, and says that a message would', async () => {
   const [open] = board({ stages: [{ stage: login, session: session('STAGE-1', worked) }] }).stages;
   if (open === undefined) throw new Error('the board is empty');
   server.answer({ reopen_stage: () => ({ stage: open }) });
-  await screen.findByText(/^This stage is done; a message reopens it\./);
+  await screen.findByText('This stage is done. Send a message to reopen it.');
   await user.click(screen.getByRole('button', { name: 'Reopen' }));
   const sent = () => server.received.filter(({ command }) => command === 'reopen_stage');
   await expect.poll(sent).toMatchObject([{ input: { stageId: 'STAGE-1' } }]);
