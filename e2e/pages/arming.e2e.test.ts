@@ -75,7 +75,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   await card.getByText('Footer 0').waitFor();
   await card.getByText(first, { exact: true }).waitFor();
   await card.getByText('touch y.txt').waitFor();
-  await card.getByText('to look').waitFor();
+  await card.getByText('Look').waitFor();
   await page.keyboard.press('c');
   const footer = page.getByRole('dialog', wants('Footer 0'));
   await expect.poll(() => promised(page, footer)).toBe('a');

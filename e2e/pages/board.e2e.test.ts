@@ -27,7 +27,7 @@ it('treats a drop by the pointer as a command: started on Running, completed on 
   await region('Review').getByRole('link', { name: 'Search index' }).waitFor();
   await drag('Review', 'Done', 'Drop to complete it');
   // It asks what becomes of the work: there is none.
-  await page.getByRole('dialog').getByRole('button', { name: 'Complete', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Finish', exact: true }).click();
   await region('Done').getByRole('link', { name: 'Search index' }).waitFor();
   expect(page.url()).not.toContain('/stages/');
   expect(errors).toEqual([]);

@@ -12,7 +12,7 @@ import { turnTo } from '../support/turn-to.ts';
 
 const options = (page: Page, list: string) => page.getByRole('listbox', { name: list }).getByRole('option');
 const marked = (page: Page, list: string) => options(page, list).and(page.locator('[aria-selected="true"]'));
-const isIdle = (page: Page) => page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+const isIdle = (page: Page) => page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
 const attached = (page: Page) => page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
 
 /** Sends messages one after another; all of them wait. */

@@ -36,7 +36,7 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   await palette.waitFor({ state: 'detached' });
   await expect.poll(() => dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
   expect(await waiting()).toHaveLength(1);
-  await dialog.getByRole('button', exact('Later')).click();
+  await dialog.getByRole('button', exact('Snooze')).click();
 
   // While a person writes, it stays in the corner until they turn to it; then the text has the focus again.
   await page.emulateMedia({ reducedMotion: 'reduce' }); // then it appears there at once

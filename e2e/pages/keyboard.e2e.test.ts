@@ -72,9 +72,12 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await page.keyboard.type(named('more', 'And now?'));
   await page.keyboard.press('Enter');
   await transcript.getByText('Said.').waitFor();
-  await tabTo(page, button('Complete'));
+  await tabTo(page, button('Finish'));
   await page.keyboard.press('Enter');
-  await tabTo(page, page.getByRole('dialog').getByRole('button', { name: 'Complete without merging' }));
+  await tabTo(
+    page,
+    page.getByRole('region', { name: 'Finish' }).getByRole('button', { name: 'Finish without merging' }),
+  );
   await page.keyboard.press('Enter');
   await page.getByText('Done', { exact: true }).first().waitFor();
   await page.getByRole('dialog').waitFor({ state: 'hidden' }); // while it closes, it has the keys

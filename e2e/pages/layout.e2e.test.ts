@@ -187,7 +187,7 @@ it('has room on a phone for the controls that end a stage, and for the filters o
   await row.getByText('Last turn failed').waitFor();
   await row.getByText('No access').waitFor();
   await turnTo(page, `/stages/${failed}`);
-  const actions = ['Continue', 'Complete', 'More'].map((name) => page.getByRole('button', exact(name)));
+  const actions = ['Continue', 'Finish', 'More'].map((name) => page.getByRole('button', exact(name)));
   await expect.poll(async () => new Set(await Promise.all(actions.map(topOf))).size).toBe(1);
 
   // The transcript begins where there is something to read.
@@ -201,8 +201,8 @@ it('has room on a phone for the controls that end a stage, and for the filters o
   await expect.poll(async () => (await transcript.boundingBox())?.height).toBeGreaterThan(150);
   await page.setViewportSize(PHONE);
 
-  await page.getByRole('button', exact('Complete')).click();
-  await page.getByRole('dialog').getByRole('button', exact('Complete')).click();
+  await page.getByRole('button', exact('Finish')).click();
+  await page.getByRole('dialog').getByRole('button', exact('Finish')).click();
   await page.getByText('Done', { exact: true }).first().waitFor();
 
   await turnTo(page, '/decisions');

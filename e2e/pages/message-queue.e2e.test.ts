@@ -84,7 +84,7 @@ it('shows the newest messages of a long queue, a message in full, and the whole 
   );
   await interrupt.click();
   expect(await underPointer).toBe(true);
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   expect(errors).toEqual([]);
 });
 

@@ -31,6 +31,16 @@ const isFree = (where: Locator) =>
     return inside && points.every(([x = 0, y = 0]) => element.contains(document.elementFromPoint(x, y)));
   });
 
+/** Holds a finger on the element until it has opened its actions. */
+async function longPress(page: Page, target: Locator): Promise<void> {
+  const { x = 0, y = 0 } = (await target.boundingBox()) ?? {};
+  const session = await page.context().newCDPSession(page);
+  await session.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x: x + 20, y: y + 10 }] });
+  await page.getByRole('menu').waitFor();
+  await session.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await session.detach();
+}
+
 const isNotTooWide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 
 /** The controls that can be pressed and are smaller than a thumb needs. Links in a row or a text are as large as that. */
@@ -99,13 +109,13 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   }
   await page.setViewportSize(PHONE);
   expect(await tooSmall(page)).toEqual([]);
-  await sheet.getByRole('button', exact('Later')).tap();
+  await sheet.getByRole('button', exact('Snooze')).tap();
   await sheet.waitFor({ state: 'detached' });
 
   // The board: a tab for each column, and rows with room for their title.
   await api.start(short);
   await sheet.getByText('made-by-claude', { exact: true }).waitFor();
-  await sheet.getByRole('button', exact('Later')).tap();
+  await sheet.getByRole('button', exact('Snooze')).tap();
   await sheet.waitFor({ state: 'detached' });
   const row = page.getByRole('article', { name: /^A stage whose title/ });
   for (const size of SIZES) {
@@ -136,7 +146,7 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   await expect.poll(async () => (await api.get(`/api/stages/${short}`)).stage.column).toBe('review');
 
   // Going back, from a menu at the message, and back again.
-  await page.getByRole('button', exact('Message actions')).first().tap();
+  await longPress(page, page.getByRole('button', exact('Message actions')).first().locator('..'));
   const backToHere = page.getByRole('menuitem', exact('Back to here'));
   expect((await backToHere.boundingBox())?.height).toBeGreaterThanOrEqual(44);
   await backToHere.tap();
@@ -182,7 +192,7 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   for (const [path, heading] of OTHER_PAGES) {
     await turnTo(page, path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-    if (await sheet.isVisible()) await sheet.getByRole('button', exact('Later')).tap();
+    if (await sheet.isVisible()) await sheet.getByRole('button', exact('Snooze')).tap();
     expect({ path, small: await tooSmall(page), fits: await isNotTooWide(page) }).toEqual({
       path,
       small: [],
@@ -208,7 +218,7 @@ it('ignores a tap that began before the request was drawn, and accepts a later o
   const allow = dialog.getByRole('button', exact('Allow'));
   await expect.poll(() => allow.isEnabled()).toBe(true);
   const { x, y } = await middleOf(allow);
-  await dialog.getByRole('button', exact('Later')).tap();
+  await dialog.getByRole('button', exact('Snooze')).tap();
   await dialog.waitFor({ state: 'detached' });
 
   // The finger is already down when the request appears under it, and is lifted from its button.

@@ -15,7 +15,10 @@ it('allows the edits of a stage where Claude Code suggests it, and no other comm
 
   await dialog.getByText('npm pkg get name').first().waitFor();
   expect(await send('GET', `/api/sessions/${id}`)).toMatchObject({ session: { mode: 'acceptEdits' } });
-  await dialog.getByRole('list', { name: 'At stake' }).getByText('Runs code: effects unknown.').waitFor();
+  await dialog
+    .getByRole('list', { name: 'At stake' })
+    .getByText('Runs a script. Callboard cannot tell what it does.')
+    .waitFor();
   const { decisions } = (await send('GET', '/api/decisions')) as { decisions: { stageId: string }[] };
   expect(decisions.filter(({ stageId }) => stageId === id)).toHaveLength(1); // nothing but the first was asked
   expect(errors).toEqual([]);

@@ -171,10 +171,10 @@ it('shows a form from its top in a window that is lower than it, and stays at it
 
 itAll('changes mode, model and effort of an ended session for its next start', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   await page.getByRole('button', { name: 'More', exact: true }).click();
   await page.getByRole('menuitem', { name: 'End session' }).click();
-  await page.getByText('From the next start').waitFor();
+  await page.getByText('Applies when the session restarts').waitFor();
   for (const [name, value] of [
     ['Permission mode', 'acceptEdits'],
     ['Model', 'haiku'],
@@ -191,7 +191,7 @@ itAll('changes mode, model and effort of an ended session for its next start', a
   expect(model.requests.at(-1)?.model).toContain('haiku');
   await expect.poll(() => page.getByRole('combobox', { name: 'Permission mode' }).inputValue()).toBe('acceptEdits');
   await expect.poll(() => page.getByRole('combobox', { name: 'Effort' }).inputValue()).toBe('high');
-  await expect.poll(() => page.getByText('From the next start').count()).toBe(0);
+  await expect.poll(() => page.getByText('Applies when the session restarts').count()).toBe(0);
   expect(errors).toEqual([]);
 });
 
@@ -201,7 +201,7 @@ itAll('changes the mode, shows the changes, and merges them or says why not', as
     permissionMode: 'acceptEdits',
   });
   await page.getByText('Made it.').waitFor();
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   const mode = page.getByRole('combobox', { name: 'Permission mode' });
   await mode.selectOption('plan');
   await expect.poll(() => mode.isEnabled()).toBe(true);
@@ -214,21 +214,21 @@ itAll('changes the mode, shows the changes, and merges them or says why not', as
   await change.getByText('export const made = 1;').waitFor();
   await page.getByText(/1 file.*\+1.*compared with main @/).waitFor();
 
+  await page.getByRole('link', { name: 'Details' }).click();
+  await page.getByText(`callboard/${stage.id}`, { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Finish', exact: true }).click();
   const finish = page.getByRole('region', { name: 'Finish' });
   await finish
     .getByText(`Commit 1 file on callboard/${stage.id}, then merge it (1 commit, 1 file) into main.`)
     .waitFor();
-  await page.getByRole('link', { name: 'Details' }).click();
-  await page.getByText(`callboard/${stage.id}`, { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Complete', exact: true }).click();
-  await page.getByRole('dialog').getByText('1 file with uncommitted changes (made.ts) would stay').waitFor();
-  await page.getByRole('dialog').getByRole('textbox', { name: 'Commit message' }).fill('Make it');
-  await page.getByRole('dialog').getByRole('button', { name: 'Commit and merge into main' }).click();
+  await finish.getByText('1 file with uncommitted changes (made.ts) would stay').waitFor();
+  await finish.getByRole('textbox', { name: 'Commit message' }).fill('Make it');
+  await finish.getByRole('button', { name: 'Commit and merge into main' }).click();
   await page
     .getByText(/^merged [0-9a-f]{7} into main$/)
     .first()
     .waitFor();
   await page.getByRole('button', { name: 'Undo merge' }).click();
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   expect(errors).toEqual([]);
 });

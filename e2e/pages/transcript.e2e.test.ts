@@ -128,7 +128,7 @@ it('opens a long transcript at its end with the focus, finds what is not in the 
   const lengthBefore = await length();
   await messageBox(page).fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And?'));
   await messageBox(page).press('Enter');
-  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   await expect.poll(length).toBeGreaterThan(lengthBefore);
   await expect.poll(async () => Math.abs((await locationOf()) - before)).toBeLessThan(3);
   await page.getByRole('button', { name: 'Jump to end' }).click();

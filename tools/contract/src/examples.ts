@@ -93,7 +93,7 @@ export const pending = PendingRequest.parse({
   blockedPath: null,
   suggestions: [],
   suppressAlwaysAllow: false,
-  stakes: [{ code: 'unknown', text: 'Runs code: effects unknown.', command: 'npm test' }],
+  stakes: [{ code: 'unknown', text: 'Runs a script. Callboard cannot tell what it does.', command: 'npm test' }],
   createdAt: at,
 });
 

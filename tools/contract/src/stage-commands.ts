@@ -56,7 +56,7 @@ export const stageCommands = {
     route: 'DELETE /api/stages/:stageId',
     runs: 'owner',
     time: 'slow',
-    input: z.object({ ...onStage, buildFolders: BuildFolders.optional() }),
+    input: z.object({ ...onStage, buildFolders: BuildFolders.optional(), endSession: z.boolean().optional() }),
     reply: z.object({
       stage: Stage,
       /** What was left in place to prevent data loss, in words; null if everything was removed. */
@@ -226,7 +226,7 @@ export const stageDocs = (): DocsOf<typeof stageCommands> => {
       tag: 'stages',
       summary: 'Delete a stage',
       description:
-        'Its worktree is removed too, and its branch if that is merged. A worktree with uncommitted changes stays where it is, and so does a branch with unmerged work: `left` says so. Files that git ignores go to the trash for 30 days (`kept`), except copies that Callboard made and nobody changed; so do commits that no branch or tag has, such as those of a detached `HEAD` or of its reflog. Other branches and stashes stay. Dependency and build folders (`node_modules`, `dist`, ...) go there as well, unless `buildFolders` is `delete` (`deleted` lists them). Its decisions stay in the decision log.',
+        'With `endSession`, its session and a check that runs are ended first; without it, a stage with either is refused. Its worktree is removed too, and its branch if that is merged. A worktree with uncommitted changes stays where it is, and so does a branch with unmerged work: `left` says so. Files that git ignores go to the trash for 30 days (`kept`), except copies that Callboard made and nobody changed; so do commits that no branch or tag has, such as those of a detached `HEAD` or of its reflog. Other branches and stashes stay. Dependency and build folders (`node_modules`, `dist`, ...) go there as well, unless `buildFolders` is `delete` (`deleted` lists them). Its decisions stay in the decision log.',
       problems: ['unknown_stage', 'stage_running', 'worktree_failed', 'storage_failed'],
       example: {
         input: { ...onStage, buildFolders: 'delete' },

@@ -26,7 +26,7 @@ it('measures a transcript of 50,000 entries beside one of 300', async () => {
   for (const stageId of [short, long]) {
     await api.start(stageId);
     await page.goto(`${before.origin}/stages/${stageId}`);
-    await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Finish', exact: true }).waitFor();
   }
   await page.goto('about:blank');
   await before.stop();

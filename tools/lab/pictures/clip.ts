@@ -79,7 +79,7 @@ try {
     await sleep(1_200);
     await page.getByRole('link', { name: /^Changes/ }).click();
     await sleep(1_800);
-    await page.getByRole('button', { name: 'Complete', exact: true }).click();
+    await page.getByRole('button', { name: 'Finish', exact: true }).click();
     await sleep(1_800);
   });
   encode(list, resolve(target));

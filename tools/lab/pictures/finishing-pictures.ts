@@ -66,9 +66,8 @@ function appearanceOf({ answer, way, where = 'dialog' }: (typeof STATES)[string]
     await answerWith(page, answer);
     await show(where === 'changes' ? 'changes' : undefined);
     if (where === 'changes') {
-      const end = page.getByRole('region', { name: 'Finish' });
-      await end.getByRole('button').first().waitFor();
-      await end.scrollIntoViewIfNeeded();
+      await page.getByRole('button', { name: 'Finish', exact: true }).click();
+      await page.getByRole('region', { name: 'Finish' }).getByRole('button').first().waitFor();
       return;
     }
     const dialog = await openDialog(page);
@@ -145,8 +144,8 @@ async function answerWith(page: Page, answer: Answer): Promise<void> {
 }
 
 async function openDialog(page: Page) {
-  await page.getByRole('button', { name: 'Complete', exact: true }).first().click();
+  await page.getByRole('button', { name: 'Finish', exact: true }).first().click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: /^Complete/ }).waitFor();
+  await dialog.getByRole('button', { name: /^Finish/ }).waitFor();
   return dialog;
 }

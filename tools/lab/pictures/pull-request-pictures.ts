@@ -117,11 +117,11 @@ function pictureOf({ plan = {}, stage: fields = {}, where = 'dialog', press }: S
     if (where === 'board') await page.getByRole('link', { name: /^Board/ }).click();
     const place = where === 'dialog' ? page.getByRole('dialog') : page.getByRole('region', { name: 'Finish' });
     if (where === 'dialog') {
-      await page.getByRole('button', { name: 'Complete', exact: true }).first().click();
+      await page.getByRole('button', { name: 'Finish', exact: true }).first().click();
       await place.getByRole('radiogroup', { name: 'How to finish' }).waitFor();
       await place.getByText('Pull request', { exact: true }).click();
     }
-    if (where === 'changes') await place.scrollIntoViewIfNeeded();
+    if (where === 'changes') await page.getByRole('button', { name: 'Finish', exact: true }).click();
     if (press !== undefined) await place.getByRole('button', { name: press }).click();
     await page.waitForTimeout(300);
     await page.unroute('**/api/board');

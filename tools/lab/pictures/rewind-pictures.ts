@@ -44,7 +44,7 @@ async function firstMenu(page: Page) {
 /** Opens an action at the first message of the stage: by its button, or on a phone in its menu. */
 async function act(page: Page, name: string): Promise<void> {
   const menu = await firstMenu(page);
-  await menu?.click();
+  await menu?.press('Enter');
   const role = menu === null ? 'button' : 'menuitem';
   await page.getByRole(role, { name }).first().click();
   await page.getByRole('dialog', { name }).waitFor();
@@ -112,7 +112,7 @@ export const rewindPictures: Record<string, (page: Page, show: Show) => Promise<
   'going-back-actions': async (page, show) => {
     await show();
     const menu = await firstMenu(page);
-    if (menu !== null) await menu.click();
+    if (menu !== null) await menu.press('Enter');
     else await page.getByRole('button', { name: 'Back to here' }).first().hover();
     await page.waitForTimeout(400);
   },

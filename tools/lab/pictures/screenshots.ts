@@ -123,7 +123,7 @@ const PICTURES: Record<string, Check> = {
   ...reviewPictures(async (page, scene) => PICTURES['stage-comments']?.(page, scene)),
   complete: async (page, { review }) => {
     await stage(page, review);
-    await page.getByRole('button', { name: 'Complete', exact: true }).click();
+    await page.getByRole('button', { name: 'Finish', exact: true }).click();
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /into main$/ })
@@ -287,10 +287,10 @@ async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<vo
   const chosen = page.getByRole('menuitemradio', { name: choice });
   if ((await chosen.getAttribute('aria-checked')) !== 'true') await stored(page, '/api/me', () => chosen.click());
   await page.keyboard.press('Escape');
-  const later = page.getByRole('region', { name: 'Later' }).getByRole('link');
+  const later = page.getByRole('region', { name: 'Snoozed' }).getByRole('link');
   for (let left = await later.count(); left > 0; left -= 1) {
     await later.first().click();
-    await stored(page, '/later', () => page.getByRole('button', { name: 'Call me again' }).click());
+    await stored(page, '/later', () => page.getByRole('button', { name: 'Show again' }).click());
   }
   await open('/')(page);
   await page.getByRole(role, { name }).waitFor();
@@ -351,7 +351,7 @@ const LAST: Record<string, Check> = {
   },
   'stage-merged': async (page, { review }) => {
     await stage(page, review);
-    const complete = page.getByRole('button', { name: 'Complete', exact: true });
+    const complete = page.getByRole('button', { name: 'Finish', exact: true });
     if (await complete.isVisible()) {
       await complete.click();
       await page

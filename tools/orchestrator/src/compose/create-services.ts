@@ -87,7 +87,7 @@ export async function createServices(
   const logins = await createLogins({
     store,
     platform,
-    ownerName: ownerName(),
+    ownerName: await ownerName(env),
     tokenSha256,
     publicUrl,
     ...(onCodeUsed && { onCodeUsed }),

@@ -242,8 +242,7 @@ itAll('copies listed ignored files into a new worktree, and keeps unmerged work 
   expect(await readFile(join(path, '.env'), 'utf8')).toBe('KEY=1\n');
   await writeFile(join(path, 'work.txt'), 'unsaved\n');
   await expect(client.command('remove_stage', { stageId })).rejects.toMatchObject({ code: 'stage_running' });
-  await client.command('stop_stage', { stageId });
-  const { left } = await client.command('remove_stage', { stageId });
+  const { left } = await client.command('remove_stage', { stageId, endSession: true });
   expect(left).toContain(path);
   expect(await readFile(join(path, 'work.txt'), 'utf8')).toBe('unsaved\n');
 });

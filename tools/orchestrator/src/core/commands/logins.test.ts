@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createPageKey } from '../../../../../test-support/page-key.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { newBrowser, ORIGIN } from '../../../test/support/new-browser.ts';
 import { openTestStore, withFields } from '../../../test/support/test-store.ts';
-import { createLogins } from './logins.ts';
+import { createLogins, ownerName } from './logins.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -249,4 +252,12 @@ it('does not take a login that is ended while it is read', async () => {
   slow.resolve();
   await watching;
   expect(() => other.check(credential)).toThrow(refused);
+});
+
+it('calls the person at this machine as git does, and never root', async () => {
+  const home = await temporaryFolder();
+  const env = { PATH: process.env.PATH ?? '', HOME: home, GIT_CONFIG_NOSYSTEM: '1' };
+  expect(await ownerName(env)).not.toBe('root');
+  await writeFile(join(home, '.gitconfig'), '[user]\n\tname = Ada Lovelace\n');
+  expect(await ownerName(env)).toBe('Ada Lovelace');
 });

@@ -209,7 +209,7 @@ describe('the words', () => {
     expect(reported('rm -rf a b c d e')).toEqual(['Deletes with all contents: a, b, c and 2 more.']);
     expect(reported('curl https://user@example.com:8080/x')).toEqual(['Uses the network: example.com.']);
     expect(reported('npm i x')).toEqual(['Installs packages from the network; their scripts may run.']);
-    expect(reported('npm test')).toEqual(['Runs code: effects unknown.']);
+    expect(reported('npm test')).toEqual(['Runs a script. Callboard cannot tell what it does.']);
   });
 
   it('never says that a command is safe', () => {

@@ -295,7 +295,7 @@ const MAX_SUBJECTS = 3;
 const MAX_SUBJECT_LENGTH = 60;
 const MAX_COMMAND_LENGTH = 200;
 
-export const UNKNOWN = { code: 'unknown', lead: 'Runs code: effects unknown' } as const;
+export const UNKNOWN = { code: 'unknown', lead: 'Runs a script. Callboard cannot tell what it does' } as const;
 
 /** Merges findings into sentences, the gravest first. */
 export function risksFrom(findings: readonly Finding[]): Risk[] {

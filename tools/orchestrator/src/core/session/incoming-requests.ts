@@ -155,7 +155,7 @@ function setsMode({ body }: OutboxRow, mode: string): boolean {
   }
 }
 
-const ENDED = 'The command that asked has ended. Its next try asks again.';
+const ENDED = 'The command finished before you answered.';
 
 /**
  * Closes network requests whose command has ended, and denies them to the CLI. The CLI would leave them open forever, and

@@ -61,6 +61,14 @@ type StageCommands =
 export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageCommands> {
   const { store, views, projects, stages, removal, repair, sessions, setUp, checks, imports, exports } = deps;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
+  /** Stops a check and the process, as far as there are any. Returns whether there was either. */
+  const stop = async (stageId: StageId, actor: string): Promise<boolean> => {
+    await requireStage(store.read, stageId);
+    const wasChecking = (await store.read.sessions.find(stageId)) !== null && (await checks.stopOf(stageId, actor));
+    const hasProcess = (await store.read.sessions.find(stageId))?.launchId != null;
+    if (hasProcess) await sessions.stop(stageId, `Stopped by ${actor}.`);
+    return wasChecking || hasProcess;
+  };
   return {
     create_stage: async ({ creationId, ...stage }) => card((await stages.create(stage, { creationId })).id),
     get_stage: ({ stageId }) => card(stageId),
@@ -70,7 +78,10 @@ export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageComma
       return card(stageId);
     },
     get_removal: async ({ stageId }) => ({ removal: await removal.plan(stageId) }),
-    remove_stage: (input, { actor }) => removal.remove(input, actor.name),
+    remove_stage: async (input, { actor }) => {
+      if (input.endSession === true) await stop(input.stageId, actor.name);
+      return removal.remove(input, actor.name);
+    },
     start_stage: async ({ stageId, withoutSetup = false, withoutFetch = false }, { actor }) => {
       if (withoutSetup) await setUp.skip(stageId);
       await sessions.start(stageId, actor.name, { withoutFetch });
@@ -82,11 +93,7 @@ export function stageCommands(deps: StageDeps): Pick<CommandHandlers, StageComma
       return card(stageId);
     },
     stop_stage: async ({ stageId }, { actor }) => {
-      await requireStage(store.read, stageId);
-      const wasChecking =
-        (await store.read.sessions.find(stageId)) !== null && (await checks.stopOf(stageId, actor.name));
-      const hasProcess = (await store.read.sessions.find(stageId))?.launchId != null;
-      if (hasProcess || !wasChecking) await sessions.stop(stageId, `Stopped by ${actor.name}.`);
+      if (!(await stop(stageId, actor.name))) await sessions.stop(stageId, `Stopped by ${actor.name}.`);
       return card(stageId);
     },
     reopen_stage: async ({ stageId }, { actor }) => {

@@ -2,7 +2,7 @@ import { checkOf, type PendingRequest, StageId, type StageView } from '@callboar
 import { Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef } from 'react';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, type UIEvent, useRef, useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { boardQuery, stageOf, unsettledOf } from '../data/queries.ts';
 import { useSidePane } from '../data/side-pane.ts';
@@ -62,8 +62,14 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
   const hasChips = useMediaQuery('(min-width: 768px)', true, { getInitialValueInEffect: false });
   const saved = useSidePane((state) => state.tab);
   const asked = isStageTab(wanted) ? wanted : 'transcript';
-  const beside = saved !== null && stage !== undefined && !hasTab(saved, stage) ? null : saved;
+  const files = useChangedFiles(stageId, stage?.session?.changes?.files);
+  // The transcript has the page to itself until there is something to see beside it.
+  const isEmpty = saved === 'changes' && files === 0;
+  const beside = saved !== null && stage !== undefined && (isEmpty || !hasTab(saved, stage)) ? null : saved;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
+  const seenFiles = useChangedFiles(stageId, stage?.session?.changes?.files, true);
+  const readsDiff = !hasChips && tab === 'changes';
+  const { isReading, onScroll } = useReading(readsDiff);
   const navigate = useNavigate();
   const isCovered = useTopLayer() !== 'page';
   useStageKeys({
@@ -94,13 +100,14 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
     void navigate(`/stages/${stageId}`);
   };
   return (
-    <FullPage>
+    <FullPage data-reading={isReading || undefined} onScrollCapture={onScroll}>
       <StageHead
         stage={stage}
         pending={pending.length}
         unsettled={unsettled.length}
         check={check}
         CheckSlot={CheckActions}
+        hasFinishBar={tab === 'changes' && seenFiles > 0}
       />
       <AlarmBanner stage={stage} />
       <TerminalBanner stage={stage} />
@@ -117,20 +124,36 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
         main={
           <>
             <TabContent tab={isWide ? 'transcript' : tab} stage={stage} pending={pending} />
-            <MessageBox
-              stageId={stageId}
-              chips={
-                hasChips &&
-                stage.session !== null &&
-                tab !== 'details' && <SessionSwitches stage={stage} session={stage.session} />
-              }
-            />
+            {!readsDiff && (
+              <MessageBox
+                stageId={stageId}
+                chips={
+                  hasChips &&
+                  stage.session !== null &&
+                  tab !== 'details' && <SessionSwitches stage={stage} session={stage.session} />
+                }
+              />
+            )}
           </>
         }
         side={isWide && tab !== 'transcript' ? <TabContent tab={tab} stage={stage} pending={pending} isPane /> : null}
       />
     </FullPage>
   );
+}
+
+/** From where on the head gives way to what is read, and from where on it is back: further apart than the head is high. */
+const READING_PX = { from: 160, until: 24 };
+
+/** Whether a person has scrolled into what they read. */
+function useReading(isOn: boolean) {
+  const [isReading, setReading] = useState(false);
+  const onScroll = ({ target }: UIEvent) => {
+    if (!(target instanceof Element)) return;
+    if (target.scrollTop > READING_PX.from) setReading(true);
+    else if (target.scrollTop < READING_PX.until) setReading(false);
+  };
+  return { isReading: isOn && isReading, onScroll };
 }
 
 interface TabContentProps {
@@ -259,13 +282,17 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
   );
 }
 
-/** The number of changed files: the current one while they are on screen, else that of the end of the last turn. */
-function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean }) {
-  const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
-  const counted = stage.session?.changes?.files;
+/** @param counted the number of changed files at the end of the last turn, which counts unless they are on screen */
+function useChangedFiles(stageId: StageId, counted: number | undefined, isViewed = false): number {
+  const { data } = useQuery({ ...stageDiffQuery(stageId), enabled: false });
   const seen = data?.files.length;
-  const files = isViewed ? (seen ?? counted) : (counted ?? seen);
-  return files === undefined || files === 0 ? null : (
+  return (isViewed ? (seen ?? counted) : (counted ?? seen)) ?? 0;
+}
+
+/** The number of changed files. */
+function ChangeCount({ stage, isViewed }: { stage: StageView; isViewed: boolean }) {
+  const files = useChangedFiles(stage.id, stage.session?.changes?.files, isViewed);
+  return files === 0 ? null : (
     <Text span inherit fw={400} c="dimmed">
       {' '}
       {files}

@@ -1,6 +1,6 @@
 import { AttachedFile, MessageId, type StageView } from '@callboard/contract';
 import { screen } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
 import { at, board, decision, request, session, stage } from '../test/samples.ts';
@@ -103,11 +103,21 @@ it('says that a request timed out', async () => {
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
 });
 
-it('says that Claude withdrew a request', async () => {
+it('says that Claude withdrew a request that a person had time to see', async () => {
   const { server, asked } = await openUnderRequest('withdrawn');
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 2_500);
+  onTestFinished(() => void vi.restoreAllMocks());
   const { stageId, requestId } = asked;
   server.emit('approval-cancelled', { stageId, requestId, reason: 'Claude Code withdrew the request.' });
-  await screen.findByText('Claude took the request back');
+  await screen.findByText('No longer needed');
   screen.getByText('Login form: Run this command? Claude Code withdrew the request.');
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
+});
+
+it('says nothing of a request that was withdrawn before a person had time to see it', async () => {
+  const { server, asked } = await openUnderRequest('brief');
+  const { stageId, requestId } = asked;
+  server.emit('approval-cancelled', { stageId, requestId, reason: 'The command finished before you answered.' });
+  await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
+  expect(screen.queryByText('No longer needed')).toBeNull();
 });

@@ -1,9 +1,11 @@
 import { type CommandInput, type MergeMethod, MessageId, type StageView } from '@callboard/contract';
 import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { client } from '../lib/api-client.ts';
 import { mergedText } from '../lib/finish-text.ts';
+import { boardQuery, stageOf } from './queries.ts';
 import { sendMessage, useUndoCompletion } from './stage-commands.ts';
 import { useCommand } from './use-command.tsx';
 
@@ -45,7 +47,7 @@ export const useAskClaude = (stage: StageView, done: () => void) =>
 const SHOWN_MS = 10_000;
 const idOf = (stage: StageView): string => `finished:${stage.id}`;
 
-/** Says for ten seconds what became of a stage's work, with a way back. */
+/** Says for ten seconds what became of a stage's work, with a way back; no longer than that is true. */
 function showFinished(stage: StageView): void {
   const { tone } = mergedText(stage);
   notifications.show({
@@ -61,6 +63,16 @@ function FinishedNotice({ stage }: { stage: StageView }) {
   const undo = useUndoCompletion(stage.title);
   const { text, tone } = mergedText(stage);
   const hide = () => notifications.hide(idOf(stage));
+  const { data: isDone } = useQuery({
+    ...boardQuery,
+    select: (view) => stageOf(stage.id)(view)?.completedAt === stage.completedAt,
+  });
+  const [wasDone, setWasDone] = useState(false);
+  if (isDone === true && !wasDone) setWasDone(true);
+  const isOver = wasDone && isDone === false;
+  useEffect(() => {
+    if (isOver) notifications.hide(idOf(stage));
+  }, [isOver, stage]);
   return (
     <Group justify="space-between" wrap="nowrap">
       <Text span size="row" data-tone={tone}>

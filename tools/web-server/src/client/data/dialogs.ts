@@ -39,6 +39,9 @@ export const renameDialog = createDialog<[StageId]>();
 /** Leaves the conversation of a stage to a terminal. */
 export const terminalDialog = createDialog<[StageId]>();
 
+/** How a stage is finished, in the bar below its changes: there is no dialog where they are shown. */
+export const finishBar = createDialog<[StageId]>();
+
 /** Asks before a stage is deleted: every way to deleting one goes through this. */
 export const deleteDialog = createDialog<[StageId]>();
 

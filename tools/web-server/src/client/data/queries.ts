@@ -37,6 +37,12 @@ export const boardQuery = queryOptions({
 /** Selects one stage of the board; undefined if there is none with this id. */
 export const stageOf = (stageId: StageId) => (view: BoardView) => view.stages.find((stage) => stage.id === stageId);
 
+/** Returns how this person reads the name of a person: their own is "You", on whatever device. */
+export function usePersonText(): (name: string) => string {
+  const { data: me } = useQuery({ ...boardQuery, select: (view) => view.me.name });
+  return (name) => (name === me ? 'You' : name);
+}
+
 /** Selects the stage's answers whose delivery is unknown. */
 export const unsettledOf = (stageId: StageId) => (view: BoardView) =>
   view.unsettled.filter((decision) => decision.stageId === stageId);

@@ -1,4 +1,4 @@
-import { checkAtGate, hasEnded, isMidTurn, type StageView } from '@callboard/contract';
+import { checkAtGate, hasEnded, isActive, isMidTurn, type StageView } from '@callboard/contract';
 import { Menu, Text } from '@mantine/core';
 import {
   IconArrowBackUp,
@@ -7,6 +7,7 @@ import {
   IconExternalLink,
   IconFileDiff,
   IconForms,
+  IconMovie,
   IconPencil,
   IconPlayerPause,
   IconPlayerPlay,
@@ -21,7 +22,7 @@ import { type ComponentType, Fragment } from 'react';
 import { useNavigate } from 'react-router';
 import { canLeaveToTerminal } from '../lib/stage-status.ts';
 import { useBoardUi } from './board-ui.ts';
-import { completeDialog, deleteDialog, renameDialog, terminalDialog } from './dialogs.ts';
+import { completeDialog, deleteDialog, finishBar, renameDialog, terminalDialog } from './dialogs.ts';
 import { useIsPaused, usePutPause } from './pauses.tsx';
 import { useInterrupt } from './session-commands.ts';
 import {
@@ -64,18 +65,22 @@ const ACTIONS = {
   edit: { label: 'Edit', words: 'priority group dependencies prompt branch settings', Icon: IconPencil },
   terminal: { label: 'Continue in a terminal', words: 'shell cli claude resume', Icon: IconTerminal2 },
   'copy-branch': { label: 'Copy the branch’s name', words: 'git checkout', Icon: IconCopy },
+  replay: { label: 'Replay', words: 'film video watch history', Icon: IconMovie },
   'end-session': { label: 'End session', words: 'stop kill process', Icon: IconSquareX },
   delete: { label: 'Delete', words: 'remove trash', Icon: IconTrash, keys: ['Delete'] },
 } as const satisfies Record<string, ActionText>;
 
 /** What commands nothing. */
-const SHOWS: readonly StageActionId[] = ['open', 'changes', 'copy-branch'];
+const SHOWS: readonly StageActionId[] = ['open', 'changes', 'copy-branch', 'replay'];
 
 /** The actions of a stage as it is now, likeliest first. While nothing can be commanded, only those that command nothing. */
 export function stageActions(stage: StageView, isHeld: boolean, canCommand: boolean): StageActionId[] {
   const { session, completedAt, worktree } = stage;
   const show: StageActionId[] = session === null ? ['open'] : ['open', 'changes'];
-  const copy: StageActionId[] = worktree === null ? [] : ['copy-branch'];
+  const copy: StageActionId[] = [
+    ...(worktree === null ? [] : (['copy-branch'] as const)),
+    ...(session === null || isActive(session.state) ? [] : (['replay'] as const)),
+  ];
   if (!canCommand) return [...show, ...copy];
   const runs = session !== null && isMidTurn(session.state);
   const hold: StageActionId[] = isHeld ? ['release'] : runs ? ['hold', 'hold-interrupt'] : ['hold'];
@@ -124,6 +129,7 @@ export function useStageActions(stage: StageView, canCommand: boolean): StageAct
   const check = useRunCheck(title);
   const reopen = useReopenStage(title);
   const stop = useStopStage(title);
+  const askFinish = useAskFinish(stage);
   const scope = { stageIds: [id] };
   const acts: Readonly<Record<StageActionId, () => void>> = {
     open: () => void navigate(`/stages/${id}`),
@@ -134,7 +140,7 @@ export function useStageActions(stage: StageView, canCommand: boolean): StageAct
     'next-phase': () => advance.mutate(id),
     'run-check': () => check.mutate(id),
     accept: () => advance.mutate(id),
-    finish: () => completeDialog.open(id),
+    finish: askFinish,
     reopen: () => reopen.mutate(id),
     hold: () => pause.mutate({ scope, held: true }),
     release: () => pause.mutate({ scope, held: false }),
@@ -146,6 +152,7 @@ export function useStageActions(stage: StageView, canCommand: boolean): StageAct
     },
     terminal: () => terminalDialog.open(id),
     'copy-branch': () => void navigator.clipboard?.writeText(stage.worktree?.branch ?? ''),
+    replay: () => void navigate(`/stages/${id}/replay`),
     'end-session': () => stop.mutate(id),
     delete: () => deleteDialog.open(id),
   };
@@ -158,6 +165,17 @@ export function useStageActions(stage: StageView, canCommand: boolean): StageAct
       : { does: null, isSending: sent }),
     act: acts[action],
   }));
+}
+
+/** Asks how to finish a stage: on its page below its changes; elsewhere, and where there are none to show, in a dialog. */
+export function useAskFinish({ id, session }: StageView): () => void {
+  const navigate = useNavigate();
+  return () => {
+    const page = `/stages/${id}`;
+    if (window.location.pathname !== page || (session?.changes?.files ?? 0) === 0) return completeDialog.open(id);
+    finishBar.open(id);
+    void navigate(`${page}?tab=changes`, { replace: true });
+  };
 }
 
 /** The menu of a stage, the same on its card and on its page. @param without what the place has already */

@@ -1,5 +1,4 @@
 import {
-  type BuildFolders,
   CONTINUE_MESSAGE,
   type CommandInput,
   type CommandReply,
@@ -135,7 +134,7 @@ export const useReopenStage = (title: string) =>
 /** Deletes a stage, and shows what was kept and what could not be removed. */
 export const useDeleteStage = (title: string, done: () => void) =>
   useCommand({
-    run: (removal: { stageId: StageId; buildFolders: BuildFolders }) => client.command('remove_stage', removal),
+    run: (removal: CommandInput<'remove_stage'>) => client.command('remove_stage', removal),
     failed: `${title} was not deleted`,
     stageId: ({ stageId }) => stageId,
     done: (reply) => {

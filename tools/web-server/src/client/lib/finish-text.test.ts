@@ -1,15 +1,6 @@
 import { MergePlan } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import {
-  actionText,
-  askToResolve,
-  draftMessage,
-  finishOf,
-  leftText,
-  mergedText,
-  needsAsking,
-  planText,
-} from './finish-text.ts';
+import { actionText, askToResolve, finishOf, leftText, mergedText, planText } from './finish-text.ts';
 
 const plan = (fields: Partial<MergePlan> = {}): MergePlan =>
   MergePlan.parse({
@@ -91,15 +82,6 @@ it('names what completing without a merge would leave', () => {
     '4 files with uncommitted changes (a, b and 2 more) would stay on callboard/STAGE-4. You can merge later.',
   );
   expect(leftText(plan({ commits: 0 }))).toBeNull();
-  expect([null, plan(), plan({ uncommittedCount: 1 })].map(needsAsking)).toEqual([true, false, true]);
-});
-
-it('drafts a message from the title and the first paragraph of the prompt', () => {
-  expect(draftMessage({ title: 'Login form', prompt: 'Write\nthe form.\n\nAnd more.' })).toBe(
-    'Login form\n\nWrite the form.',
-  );
-  expect(draftMessage({ title: 'Login form', prompt: 'Login form' })).toBe('Login form');
-  expect(draftMessage({ title: 'T', prompt: 'word '.repeat(200) })).toMatch(/ \.\.\.$/);
 });
 
 const merged = {

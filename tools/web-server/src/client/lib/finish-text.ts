@@ -106,20 +106,6 @@ export function leftText(plan: MergePlan | null): string | null {
   return `${parts.join(' and ')} would stay on ${branch}. You can merge later.`;
 }
 
-/** Whether completing without a merge needs a second press. */
-export const needsAsking = (plan: MergePlan | null): boolean =>
-  plan === null || plan.uncommittedCount > 0 || (plan.elsewhere?.commits ?? 0) > 0;
-
-/** The message of a commit, from what the stage was asked to do. People edit it. */
-export function draftMessage({ title, prompt }: Pick<StageView, 'title' | 'prompt'>): string {
-  const [paragraph = ''] = prompt.trim().split(/\n\s*\n/);
-  const text = paragraph.replaceAll(/\s+/g, ' ').trim();
-  const body = text.length > DRAFT_LENGTH ? `${text.slice(0, DRAFT_LENGTH).replace(/\s\S*$/, '')} ...` : text;
-  return body === '' || body === title.trim() ? title.trim() : `${title.trim()}\n\n${body}`;
-}
-
-const DRAFT_LENGTH = 400;
-
 /** What Claude is asked, where its work cannot be merged as it is. */
 export const askToCommit = 'Commit your work on the current branch, with a message that says what it does and why.';
 

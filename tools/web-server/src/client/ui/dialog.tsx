@@ -1,8 +1,9 @@
 import { Button, Group, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import type { ReactNode } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react';
+import { create } from 'zustand';
 import css from './dialog.module.css';
-import { useCoversPage, useRecentlyShown, useTopLayer } from './shortcuts.tsx';
+import { isComposing, useCoversPage, useRecentlyShown, useTopLayer } from './shortcuts.tsx';
 
 interface DialogProps {
   opened: boolean;
@@ -12,6 +13,37 @@ interface DialogProps {
   /** Whether a click outside closes it. Leave it off for forms. */
   closeOnClickOutside?: boolean;
   children: ReactNode;
+}
+
+/** The places in the heads of the open dialogs for what concerns something else; the last one is on top. */
+const usePlaces = create<readonly Element[]>(() => []);
+
+/** Returns where the topmost dialog shows what concerns something else, without covering its fields; null if there is no dialog. */
+export const useDialogPlace = (): Element | null => usePlaces((places) => places.at(-1) ?? null);
+
+/** Room in the head of a dialog, for as long as it is open. */
+function Place() {
+  const [place, setPlace] = useState<HTMLDivElement | null>(null);
+  useEffect(() => {
+    if (place === null) return;
+    usePlaces.setState((places) => [...places, place], true);
+    return () => usePlaces.setState((places) => places.filter((other) => other !== place), true);
+  }, [place]);
+  return <div className={css.place} ref={setPlace} />;
+}
+
+/** On the button of a form that Ctrl Enter and Cmd Enter press; without it, they press the one that submits the form. */
+export const MAIN_BUTTON = { 'data-main': true } as const;
+
+/** Ctrl Enter or Cmd Enter does what the main button of the form does, in whatever field the caret is. */
+export function pressMainButton(event: KeyboardEvent): void {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+  if (event.defaultPrevented || isComposing(event.nativeEvent) || !(event.target instanceof Element)) return;
+  const form = event.target.closest('form');
+  const button = form?.querySelector<HTMLButtonElement>('[data-main]') ?? form?.querySelector('[type="submit"]');
+  if (button == null) return;
+  event.preventDefault();
+  if (button instanceof HTMLButtonElement) button.click();
 }
 
 /** A dialog over the page; on a phone it fills the screen. */
@@ -35,9 +67,12 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content className={css.content}>
         <DialogHead title={title}>
+          <Place />
           <Modal.CloseButton aria-label="Close" />
         </DialogHead>
-        <Modal.Body p="lg">{children}</Modal.Body>
+        <Modal.Body p="lg" onKeyDown={pressMainButton}>
+          {children}
+        </Modal.Body>
       </Modal.Content>
     </Modal.Root>
   );

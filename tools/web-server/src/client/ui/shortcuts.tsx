@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { readStored, writeStored } from '../lib/browser-storage.ts';
@@ -103,10 +103,24 @@ interface KeyHintProps {
   isOff?: boolean;
 }
 
-/** The key that does the same as its button. It is not part of the button's accessible name. */
+/** Whether a letter would be typed: a text field has the focus. */
+const useTypesLetters = (): boolean =>
+  useSyncExternalStore(
+    (changed) => {
+      const events = ['focusin', 'focusout'] as const;
+      for (const event of events) document.addEventListener(event, changed);
+      return () => {
+        for (const event of events) document.removeEventListener(event, changed);
+      };
+    },
+    () => isTextField(document.activeElement),
+  );
+
+/** The key that does the same as its button, where it does so now. It is not part of the button's accessible name. */
 export function KeyHint({ children, isOff = false }: KeyHintProps) {
+  const isTyped = useTypesLetters() && children.length === 1;
   return (
-    <span aria-hidden className={css.hint} data-off={isOff}>
+    <span aria-hidden className={css.hint} data-off={isOff || isTyped}>
       {children}
     </span>
   );

@@ -1,7 +1,7 @@
 import { type PendingRequest, type StageId, type StageView, visibleText } from '@callboard/contract';
 import { Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery, stageOf } from '../../data/queries.ts';
+import { boardQuery, stageOf, usePersonText } from '../../data/queries.ts';
 import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../data/stage-commands.ts';
 import { retryDoes } from '../../lib/denial-text.ts';
 import { requestKey } from '../../lib/format.ts';
@@ -20,7 +20,7 @@ import {
 } from './decision-slot.tsx';
 import { requestKinds } from './kinds/registry.ts';
 import { useSetLater } from './presentation.tsx';
-import { useApprove } from './use-decide.tsx';
+import { answeringText, useApprove } from './use-decide.tsx';
 import { delayedFor } from './use-request.ts';
 import { StillSending } from './verdict-actions.tsx';
 
@@ -41,7 +41,8 @@ export function CardRequest({ stageId, describedBy, inHand = false }: CardReques
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
-  if (request?.held !== undefined) return <Hint span>{request.held.by} is answering</Hint>;
+  const personText = usePersonText();
+  if (request?.held !== undefined) return <Hint span>{answeringText(personText(request.held.by))}</Hint>;
   if (request === undefined && stage !== undefined) return <CardDenial stage={stage} describedBy={describedBy} />;
   if (request === undefined || pending.length > 1 || !requestKinds[request.kind].isDecidableOnCard(request))
     return null;

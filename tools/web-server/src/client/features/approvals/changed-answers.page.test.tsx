@@ -58,6 +58,21 @@ it('runs a command as edited, and none that is empty', async () => {
   expect(sent()[0]).toMatchObject({ decision: 'allow', updatedInput: { command: 'echo two >> a.txt' } });
 });
 
+it('leaves the editor with the first Escape and closes the request with the second; the text stays', async () => {
+  const { user } = open(request('STAGE-1', 'edited-4', { input: { command: 'make check' } }));
+  const form = await dialog();
+  await user.click(form.getByRole('button', { name: 'Edit before allowing' }));
+  const command = await form.findByRole<HTMLTextAreaElement>('textbox', { name: 'Command' });
+  await expect.poll(() => document.activeElement).toBe(command);
+  await user.keyboard(' -j2');
+  expect(command.value).toBe('make check -j2');
+  await user.keyboard('{Escape}');
+  expect(document.activeElement).not.toBe(command);
+  expect(form.getByRole<HTMLTextAreaElement>('textbox', { name: 'Command' }).value).toBe('make check -j2');
+  await user.keyboard('{Escape}');
+  await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
+});
+
 it('edits a file as text', async () => {
   const input = { file_path: '/w/b.txt', content: 'one\n' };
   const { user, sent } = open(request('STAGE-1', 'edited-2', { toolName: 'Write', displayName: 'Write', input }));

@@ -1,15 +1,28 @@
 import { hiddenWarning, type PendingRequest } from '@callboard/contract';
 import { Group, Stack, Text, Textarea } from '@mantine/core';
 import clsx from 'clsx';
-import { useEffect, useEffectEvent, useId, useRef } from 'react';
+import { type KeyboardEvent, useEffect, useEffectEvent, useId, useRef } from 'react';
 import { count } from '../../lib/format.ts';
 import { filePath } from '../../lib/tool-text.ts';
 import codeCss from '../../ui/code.module.css';
 import { languageOf } from '../../ui/code.tsx';
 import { Highlighted } from '../../ui/highlighted.tsx';
+import { isComposing } from '../../ui/shortcuts.tsx';
 import { HiddenNote } from '../../ui/text.tsx';
 import { editedTexts, editorKind, editProblem, withText } from './edited-input.ts';
 import css from './input-editor.module.css';
+
+/** The first Escape leaves the field, with what was typed; the next one is for what is around it. */
+const LEAVES_ON_ESCAPE = {
+  'data-mantine-stop-propagation': true,
+  onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>) {
+    if (event.key !== 'Escape' || isComposing(event.nativeEvent)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    event.currentTarget.blur();
+    event.currentTarget.closest<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true });
+  },
+};
 
 interface InputEditorProps {
   request: PendingRequest;
@@ -81,6 +94,7 @@ export default function InputEditor({ request, edited, disabled, takesFocus, ref
         autoCapitalize="off"
         autoComplete="off"
         styles={{ input: { fontFamily: 'var(--font-code)', fontSize: 13, color: 'var(--text)' } }}
+        {...LEAVES_ON_ESCAPE}
         onChange={(event) => change(event.currentTarget.value)}
       />
       <HiddenNote texts={[[edited, 'code']]} />
@@ -108,7 +122,9 @@ function CodeEditor({ label, text, language, disabled, takesFocus, problem = nul
   const id = useId();
   const box = useRef<HTMLTextAreaElement>(null);
   const focus = useEffectEvent(() => {
-    if (takesFocus) box.current?.focus();
+    if (!takesFocus) return;
+    box.current?.focus();
+    box.current?.setSelectionRange(text.length, text.length);
   });
   useEffect(() => focus(), []);
   const kind = language === 'bash' ? 'command' : 'code';
@@ -133,6 +149,7 @@ function CodeEditor({ label, text, language, disabled, takesFocus, problem = nul
           autoComplete="off"
           aria-invalid={problem !== null || undefined}
           aria-describedby={problem === null ? undefined : `${id}problem`}
+          {...LEAVES_ON_ESCAPE}
           onChange={(event) => change(event.currentTarget.value)}
         />
       </div>

@@ -104,7 +104,7 @@ export function useSetLater() {
     },
     onError: (error, { later }) =>
       notifications.show({
-        title: later === null ? 'It is still set aside' : 'Set aside in this tab only',
+        title: later === null ? 'It is still snoozed' : 'Snoozed in this tab only',
         message: errorText(error),
         color: 'gray',
         autoClose: 12_000,

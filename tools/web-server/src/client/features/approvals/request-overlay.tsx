@@ -2,7 +2,9 @@ import type { PendingRequest, Presentation } from '@callboard/contract';
 import { Box, Button, Group, Modal, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
 import { requestKey } from '../../lib/format.ts';
+import { useDialogPlace } from '../../ui/dialog.tsx';
 import { useKeyboardInset } from '../../ui/form-end.tsx';
 import { KindIcon, StageIdText } from '../../ui/marks.tsx';
 import { Hint } from '../../ui/primitives.tsx';
@@ -166,13 +168,16 @@ interface CornerNoticeProps {
   isQuiet: boolean;
 }
 
-/** The card in the corner, shown while the request is not. */
+/** The card in the corner, shown while the request is not. Over a dialog, it stands in its head and covers nothing. */
 function CornerNotice({ request, all, own, isQuiet }: CornerNoticeProps) {
   const { hasForm } = useHasForm(useNotDelayedByMe(), own);
   const isCovered = useTopLayer() !== 'page';
+  const place = useDialogPlace();
   if (!hasForm && !isCovered && !isQuiet) return null;
   const over = isCovered ? 'dialog' : own !== null || hasForm ? 'form' : 'page';
-  return <CornerCard request={request} more={all.length - 1} over={over} />;
+  const card = <CornerCard request={request} more={all.length - 1} over={over} />;
+  if (!isCovered) return card;
+  return place === null ? null : createPortal(card, place);
 }
 
 const PAUSE_MS = 1_200;
@@ -248,15 +253,12 @@ function CornerCard({ request, more, over }: CornerCardProps) {
           size="compact-sm"
           aria-describedby={id}
           aria-keyshortcuts="c"
+          rightSection={<KeyHint>C</KeyHint>}
           // Keeps the focus in the text field, so that it can return there.
           onMouseDown={(event) => event.preventDefault()}
           onClick={open}
         >
-          <KeyHint>C</KeyHint>
-          <span aria-hidden className={css.to}>
-            &nbsp;to look
-          </span>
-          <span className={css.verb}>Look</span>
+          Look
         </Button>
         {over === 'page' && (
           <Button
@@ -265,7 +267,7 @@ function CornerCard({ request, more, over }: CornerCardProps) {
             aria-describedby={id}
             onClick={() => setLater.mutate({ requests: [request], later: { until: null } })}
           >
-            Later
+            Snooze
           </Button>
         )}
       </Group>

@@ -154,7 +154,7 @@ interface RequestHeadProps {
   all?: readonly PendingRequest[];
 }
 
-/** The head of a request's form: which stage asks, for what, since when, and Later. */
+/** The head of a request's form: which stage asks, for what, since when, and Snooze. */
 export function RequestHead({ request, hasCrumbs = true, linksStage = true, position, all }: RequestHeadProps) {
   const { stageId, kind, toolName } = request;
   const text = requestText(request, useFolder(stageId));
@@ -268,9 +268,9 @@ function LaterButton({ request, all = [request] }: LaterButtonProps) {
         size="compact-sm"
         onClick={toggle}
         aria-keyshortcuts={keysWork ? 's' : undefined}
-        leftSection={<KeyHint isOff={!keysWork}>S</KeyHint>}
+        rightSection={<KeyHint isOff={!keysWork}>S</KeyHint>}
       >
-        {isLater ? 'Call me again' : 'Later'}
+        {isLater ? 'Show again' : 'Snooze'}
       </Button>
       <Menu zIndex={Z_INDEX}>
         <Menu.Target>
@@ -307,7 +307,7 @@ function LaterTimes({ choose }: { choose: (until: Date | null) => void }) {
 function LaterText({ until }: { until: string | null }) {
   return (
     <Hint span className={requestHeadStyles.position}>
-      {until === null ? 'Set aside' : `Set aside until ${clockTime(until)}`}
+      {until === null ? 'Snoozed' : `Snoozed until ${clockTime(until)}`}
     </Hint>
   );
 }

@@ -36,7 +36,7 @@ it('sets a request aside on the server, shows the next one, and is called again 
   });
   const first = within(await dialog('Login form'));
   expect(first.getByText('1 of 2')).toBeTruthy();
-  await user.click(first.getByRole('button', { name: 'Later' }));
+  await user.click(first.getByRole('button', { name: 'Snooze' }));
   const second = within(await dialog('Search index'));
   second.getByText('1 new · 2 in the inbox');
   expect(told()).toMatchObject([{ command: 'set_later', input: { stageId: 'STAGE-1', requestId: 'r1' } }]);
@@ -50,12 +50,12 @@ it('says nothing when a request that is set aside was decided meanwhile', async 
   const failing = request('STAGE-2', 'r9', { createdAt: at(2) });
   const { user, server, told } = open('/', asking({}, [decided, failing]));
   server.answer({ set_later: () => problem('unknown_request', 'No open request has this id.') });
-  await user.click(within(await dialog('Login form')).getByRole('button', { name: 'Later' }));
+  await user.click(within(await dialog('Login form')).getByRole('button', { name: 'Snooze' }));
   await expect.poll(told).toHaveLength(1);
   server.answer({ set_later: () => problem('internal', 'The disk is full.') });
-  await user.click(within(await dialog('Search index')).getByRole('button', { name: 'Later' }));
+  await user.click(within(await dialog('Search index')).getByRole('button', { name: 'Snooze' }));
   await screen.findByText('The disk is full.');
-  expect(screen.getAllByText('Set aside in this tab only')).toHaveLength(1);
+  expect(screen.getAllByText('Snoozed in this tab only')).toHaveLength(1);
 });
 
 it('sets a request aside until a time', async () => {
@@ -73,12 +73,12 @@ it('sets a request aside until a time', async () => {
 
 it('shows nothing that this person set aside, and lists it in the inbox, from where it can be called back', async () => {
   const { user, server, told } = open('/inbox?request=STAGE-1%2Fr1', asking({ later: [aside(login)] }));
-  const later = within(await screen.findByRole('region', { name: 'Later' }));
+  const later = within(await screen.findByRole('region', { name: 'Snoozed' }));
   later.getByRole('link', { name: /^Login form/ });
   server.answer({ set_later: () => ({ later: null }) });
-  await user.click(await screen.findByRole('button', { name: 'Call me again' }));
+  await user.click(await screen.findByRole('button', { name: 'Show again' }));
   await expect.poll(told).toMatchObject([{ input: { requestId: 'r1', until: null } }]);
-  await expect.poll(() => screen.queryByRole('region', { name: 'Later' })).toBeNull();
+  await expect.poll(() => screen.queryByRole('region', { name: 'Snoozed' })).toBeNull();
 });
 
 it('shows requests beside the page to whoever chose that, without taking the focus', async () => {

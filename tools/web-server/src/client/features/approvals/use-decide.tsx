@@ -330,14 +330,24 @@ function findOffers(): void {
 /** What Claude says about a command is no part of it. */
 const withoutText = (name: string, value: unknown): unknown => (name === 'description' ? undefined : value);
 
+/** Nobody has read a request that was there for less: that it is gone needs no notice. */
+const UNREAD_MS = 2_000;
+
 /** Notifies why an open form closed: somebody answered it elsewhere, it expired, or Claude withdrew it. */
 export function useEndingNotice(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
-  const notify = useEffectEvent(() => {
-    if (!isOwn(requestKey(request))) showEnding(cache, request, title);
+  const notify = useEffectEvent((shownFor: number) => {
+    const ending = cache.getQueryData<Ending>(endingKey(request));
+    const isUnread = shownFor < UNREAD_MS && ending !== undefined && isWithdrawn(ending);
+    if (!isUnread && !isOwn(requestKey(request))) showEnding(cache, request, title);
   });
-  useEffect(() => () => notify(), []);
+  useEffect(() => {
+    const shownAt = performance.now();
+    return () => notify(performance.now() - shownAt);
+  }, []);
 }
+
+const isWithdrawn = (ending: Ending): boolean => ending.kind === 'withdrawn' || ending.decision.outcome === 'closed';
 
 /** Notifies how a request ended. */
 function showEnding(cache: QueryClient, request: PendingRequest, name: string): void {
@@ -365,10 +375,10 @@ function stageInCache(cache: QueryClient, { stageId }: PendingRequest) {
 }
 
 function endingText(ending: Ending): { title: string; message: string } {
-  if (ending.kind === 'withdrawn') return { title: 'Claude took the request back', message: ending.reason };
+  if (ending.kind === 'withdrawn') return { title: 'No longer needed', message: ending.reason };
   const { decision } = ending;
   if (decision.outcome === 'timed-out') return { title: 'Timed out', message: `${decisionText(decision)}.` };
-  return { title: 'Claude took the request back', message: decision.reason ?? '' };
+  return { title: 'No longer needed', message: decision.reason ?? '' };
 }
 
 /** Returns the requests whose answer by this person is held back, and can be taken back. */
@@ -448,6 +458,9 @@ export function useDelayedEnding(request: PendingRequest, title: string): void {
 export const isDelayedBy = ({ held }: PendingRequest, name: string): boolean => held?.by === name;
 
 const TEXTS = { allowed: 'Allowed', denied: 'Denied', answered: 'Answered' } as const;
+
+/** "You are answering", "Ada is answering" */
+export const answeringText = (who: string): string => `${who} ${who === 'You' ? 'are' : 'is'} answering`;
 
 /** Returns an answer that is held back in one word: "Allowed". */
 export const delayedLabel = ({ outcome }: DelayedAnswer): string => TEXTS[outcome];

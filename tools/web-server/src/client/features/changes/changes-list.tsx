@@ -2,7 +2,7 @@ import type { DiffSide, FileContent, FileDiff, StageDiff, StageId } from '@callb
 import { Box, Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
-import { memo, type ReactNode, useState } from 'react';
+import { memo, useState } from 'react';
 import { contentQuery, isOutdated, useReloadDiff } from '../../data/stage-diff.ts';
 import { errorText } from '../../lib/api-client.ts';
 import { linesText } from '../../lib/comment-text.ts';
@@ -41,11 +41,10 @@ interface ChangesListProps {
   list: ChangesListState;
   writing: ReturnType<typeof useWriting>;
   me: string;
-  end: ReactNode;
 }
 
 /** The files one after another; the head of the file in view stays at the top. */
-export function ChangesList({ stageId, diff, list, writing, me, end }: ChangesListProps) {
+export function ChangesList({ stageId, diff, list, writing, me }: ChangesListProps) {
   const { box, rows, virtualizer, top, hand } = list;
   const file = diff.files[top];
   return (
@@ -89,7 +88,6 @@ export function ChangesList({ stageId, diff, list, writing, me, end }: ChangesLi
           </div>
         ))}
       </div>
-      {end}
     </section>
   );
 }
@@ -104,7 +102,7 @@ function LineInHand({ stageId }: { stageId: StageId }) {
   );
 }
 
-interface RowProps extends Omit<ChangesListProps, 'end'> {
+interface RowProps extends ChangesListProps {
   row: ChangeRow;
 }
 

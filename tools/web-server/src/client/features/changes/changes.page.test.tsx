@@ -344,7 +344,7 @@ it('takes nothing for looked at that arrives when a person has left the changes'
   await expect.poll(() => sent('get_diff').length).toBeGreaterThan(reads);
   await user.click(screen.getByRole('link', { name: 'Transcript' }));
   act(() => completeDialog.open(StageId.parse('STAGE-1')));
-  const dialog = within(await screen.findByRole('dialog', { name: 'Complete Login form' }));
+  const dialog = within(await screen.findByRole('dialog', { name: 'Finish Login form' }));
   await dialog.findByText('The work has changed since you looked at it.');
   late.resolve();
   await expect.poll(() => document.body.textContent).toContain('Changes 2'); // it has arrived, behind the dialog

@@ -1,4 +1,11 @@
-import type { CommentId, ReviewComment, StageDiff, StageId, StageView } from '@callboard/contract';
+import {
+  type CommentId,
+  isActive,
+  type ReviewComment,
+  type StageDiff,
+  type StageId,
+  type StageView,
+} from '@callboard/contract';
 import type { CallOptions } from '@callboard/contract/client';
 import { ActionIcon, Box, Button, Checkbox, Flex, Group, Stack, Text, Textarea } from '@mantine/core';
 import {
@@ -13,7 +20,8 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { type ComponentType, type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { finishBar } from '../../data/dialogs.ts';
 import { commentsQuery } from '../../data/queries.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
@@ -378,7 +386,7 @@ function CommentComposer({ writing, parts }: ComposerProps) {
                 variant="default"
                 disabled={text.trim() === '' || !canCommand}
                 loading={parts.isFinishing}
-                rightSection={<KeyHint>Ctrl+Enter</KeyHint>}
+                rightSection={<KeyHint>Ctrl ↵</KeyHint>}
                 onClick={done}
               >
                 {original === null ? 'Add comment' : 'Save'}
@@ -400,12 +408,18 @@ interface ReviewBarProps {
   hasChanges: boolean;
   writing: ReturnType<typeof useWriting>;
   goTo: (id: string) => void;
+  /** How the stage is finished. */
+  EndSlot: ComponentType<{ stage: StageView }> | undefined;
 }
 
 const isToSend = ({ state, isMine }: ReviewComment): boolean => state === 'draft' && isMine;
 
-/** A review: what Claude's own found, the comments in a list that leads to each, and the button that sends the chosen ones as one message. */
-export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: ReviewBarProps) {
+/** A review: what Claude's own found, the comments in a list that leads to each, the button that sends the chosen ones as one message, and how the stage is finished. */
+export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo, EndSlot }: ReviewBarProps) {
+  const isFinishing = finishBar.useSubject() === stage.id;
+  useEffect(() => finishBar.close, []);
+  const isAtRest = stage.session === null || !isActive(stage.session.state);
+  const canFinish = EndSlot !== undefined && hasChanges && stage.merged === null && isAtRest;
   const [isOpen, setOpen] = useState(false);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const send = useSendComments(stage.id);
@@ -423,6 +437,7 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
   return (
     <section className={css.bar} aria-label="Comments">
       <ReviewOutcome stage={stage} />
+      {canFinish && isFinishing && <EndSlot stage={stage} />}
       {isOpen && <CommentList comments={comments} me={me} goTo={goTo} left={left} choose={choose} />}
       {send.isError && <ErrorNote lead="Not sent." error={send.error} stageId={stage.id} />}
       <Group flex="none" justify="space-between" mih={40} px="md" py="xs">
@@ -454,6 +469,17 @@ export function ReviewBar({ stage, me, comments, hasChanges, writing, goTo }: Re
               onClick={() => void ask().catch(() => undefined)}
             >
               {sendText(chosen.length)}
+            </Button>
+          )}
+          {canFinish && (
+            <Button
+              size="compact-md"
+              variant={open.length > 0 ? 'default' : 'filled'}
+              rightSection={isFinishing ? <IconChevronDown size={14} /> : <IconChevronUp size={14} />}
+              aria-expanded={isFinishing}
+              onClick={() => (isFinishing ? finishBar.close() : finishBar.open(stage.id))}
+            >
+              {stage.completedAt === null ? 'Finish' : 'Merge'}
             </Button>
           )}
         </Flex>

@@ -11,16 +11,7 @@ import {
 import { Button, Flex, Loader, Text } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import {
-  type ComponentType,
-  type ReactNode,
-  useDeferredValue,
-  useEffect,
-  useEffectEvent,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { type ComponentType, useDeferredValue, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
@@ -48,8 +39,8 @@ interface StageChangesProps {
   stage: StageView;
   /** Beside the transcript, where the border between them can move. */
   isPane?: boolean;
-  /** What follows the last file: what can be done with the changes. */
-  EndSlot?: ComponentType<{ stage: StageView; diff: StageDiff }>;
+  /** What can be done with the changes, in the bar below them. */
+  EndSlot?: ComponentType<{ stage: StageView }>;
 }
 
 /** The stage's changes against its base, committed or not: a tree of files, and one file after another. */
@@ -110,8 +101,7 @@ export default function StageChanges({ stage, isPane = false, EndSlot }: StageCh
           isPane={isPane}
           isLoading={isFetching}
           reload={reload}
-          // Beside the transcript, the stage's head has the button for a stage without changes.
-          end={EndSlot && (!isPane || diff.files.length > 0) && <EndSlot stage={stage} diff={diff} />}
+          EndSlot={EndSlot}
         />
       )}
     </Flex>
@@ -161,11 +151,11 @@ interface ChangesViewProps {
   isPane: boolean;
   isLoading: boolean;
   reload: () => void;
-  end: ReactNode;
+  EndSlot: StageChangesProps['EndSlot'];
 }
 
 /** The tree of the changed files beside their changes; above them in a narrow pane, and on a narrow page on demand. */
-function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, end }: ChangesViewProps) {
+function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, EndSlot }: ChangesViewProps) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const isSplit = useChangesDisplay(({ layout }) => layout === 'split') && width >= WIDE_ENOUGH.split;
   const hasRoom = width >= (isSplit ? TREE + WIDE_ENOUGH.split : WIDE_ENOUGH.tree);
@@ -213,7 +203,7 @@ function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, e
         {showsTree && (
           <ChangesTree files={diff.files} current={list.current} isViewed={list.isViewed} choose={choose} />
         )}
-        <ChangesList stageId={stage.id} diff={diff} list={list} writing={writing} me={me} end={end} />
+        <ChangesList stageId={stage.id} diff={diff} list={list} writing={writing} me={me} />
       </div>
       <ReviewBar
         stage={stage}
@@ -221,6 +211,7 @@ function ChangesView({ stage, diff, range, commits, isPane, isLoading, reload, e
         comments={comments}
         writing={writing}
         hasChanges={diff.files.length > 0}
+        EndSlot={EndSlot}
         goTo={list.goToComment}
       />
     </Flex>

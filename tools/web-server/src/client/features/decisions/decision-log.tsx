@@ -27,7 +27,7 @@ import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Columns, Empty, Facts, FullPage, Hint, IconLine, Output, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import { deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
+import { asReadBy, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
 import css from './decision-log.module.css';
 import { LostNote, SettleActions } from './unsettled-answers.tsx';
@@ -145,6 +145,7 @@ function dayStart(day: string, later: number): string | undefined {
 /** One decision. Its reason, answers and changed input can be unfolded. */
 function DecisionRow({ decision }: { decision: Decision }) {
   const { outcome, at, asked, toolName, kind } = decision;
+  const { data: me = '' } = useQuery({ ...boardQuery, select: (view) => view.me.name });
   const arrival = arrivalText(decision);
   return (
     <li className={css.row}>
@@ -169,8 +170,8 @@ function DecisionRow({ decision }: { decision: Decision }) {
           {isUnsettled(decision) && decision.isStageDeleted !== true && <SettleActions decision={decision} />}
         </Stack>
       </div>
-      <Text inherit fw={500} c={outcome === 'closed' ? 'dimmed' : undefined}>
-        {verdictLabel(decision)}
+      <Text inherit fw={500} c={outcome === 'closed' ? 'dimmed' : undefined} title={verdictLabel(decision)}>
+        {verdictLabel(asReadBy(me, decision))}
       </Text>
       <Hint ta="right" className="figures">
         <TimeSince at={at} ago />

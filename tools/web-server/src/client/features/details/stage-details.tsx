@@ -189,7 +189,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
   const shared = {
     size: 'xs' as const,
     disabled: session.state === 'starting' || !canCommand || isBusy || stage.completedAt !== null,
-    title: isOver ? 'Applies from the next start' : undefined,
+    title: isOver ? 'Applies when the session restarts' : undefined,
   };
   const mode = setMode.isPending ? setMode.variables : session.mode;
   const modes = modeOptionsOf(!isOver, mode, stage.permissionMode);
@@ -206,7 +206,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
             <Loader size={12} color="gray" aria-hidden /> {isOver ? 'Saving' : 'Waiting for Claude to confirm'}
           </>
         )}
-        {!isBusy && isOver && stage.completedAt === null && 'From the next start'}
+        {!isBusy && isOver && stage.completedAt === null && 'Applies when the session restarts'}
       </span>
       <NativeSelect
         {...shared}

@@ -16,12 +16,11 @@ import { type ComponentType, useEffect, useEffectEvent, useId, useState } from '
 import { Link } from 'react-router';
 import { usageOf, useBudgetAtStage } from '../../data/budget-data.ts';
 import { completionQuery } from '../../data/complete-stage.tsx';
-import { completeDialog } from '../../data/dialogs.ts';
 import { useStagePosition } from '../../data/machines.ts';
 import { useIsPaused } from '../../data/pauses.tsx';
 import { boardQuery } from '../../data/queries.ts';
 import { useInterrupt } from '../../data/session-commands.ts';
-import { StageMenuItems } from '../../data/stage-actions.tsx';
+import { StageMenuItems, useAskFinish } from '../../data/stage-actions.tsx';
 import {
   continueAction,
   useAcknowledgeDenial,
@@ -54,10 +53,12 @@ interface StageHeadProps {
   check: () => void;
   /** Decides about a check that did not pass. */
   CheckSlot: ComponentType<{ stage: StageView }>;
+  /** Whether the bar below its changes is there, which finishes the stage. */
+  hasFinishBar: boolean;
 }
 
 /** The stage's title, its state, and what can be done with it now. */
-export function StageHead({ stage, pending, unsettled, check, CheckSlot }: StageHeadProps) {
+export function StageHead({ stage, pending, unsettled, check, CheckSlot, hasFinishBar }: StageHeadProps) {
   const isPaused = useIsPaused(stage);
   const { text, tone } = stateLabel(stage, pending, unsettled, isPaused);
   const { session } = stage;
@@ -105,7 +106,7 @@ export function StageHead({ stage, pending, unsettled, check, CheckSlot }: Stage
         )}
       </div>
       {pending > 0 && <Signal pending={pending} check={check} />}
-      <StageActions stage={stage} continueHint={continueHint} CheckSlot={CheckSlot} />
+      <StageActions {...{ stage, continueHint, CheckSlot, hasFinishBar }} />
       {reason !== null && (
         // The full text is in the transcript.
         <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>
@@ -177,6 +178,7 @@ interface StageActionsProps {
   continueHint: string;
   /** Decides about a check that did not pass. */
   CheckSlot: ComponentType<{ stage: StageView }>;
+  hasFinishBar: boolean;
 }
 
 /** The stage's current actions, likeliest first. */
@@ -193,7 +195,7 @@ function StageActions(props: StageActionsProps) {
 function MainActions({ stage, ...props }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
-  if (stage.completedAt !== null) return <DoneActions stage={stage} />;
+  if (stage.completedAt !== null) return <DoneActions stage={stage} hasFinishBar={props.hasFinishBar} />;
   if (session?.alarm != null || session?.terminal != null) return null; // their banners have actions
   switch (session?.state) {
     case undefined:
@@ -213,7 +215,7 @@ function MainActions({ stage, ...props }: StageActionsProps) {
   }
 }
 
-function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
+function RestActions({ stage, continueHint, CheckSlot, hasFinishBar }: StageActionsProps) {
   const next = phaseAtGate(stage);
   const wentWell = stage.session?.lastTurn?.outcome === 'succeeded';
   if (checkAtGate(stage) !== null) return <CheckSlot stage={stage} />;
@@ -222,7 +224,9 @@ function RestActions({ stage, continueHint, CheckSlot }: StageActionsProps) {
       {mayContinue(stage) && <ContinueButton stage={stage} continueHint={continueHint} />}
       {canAcknowledgeDenial(stage) && <RetryDenial stage={stage} />}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
-      <CompleteActions stage={stage} isQuiet={next !== null || !wentWell || canAcknowledgeDenial(stage)} />
+      {!hasFinishBar && (
+        <CompleteActions stage={stage} isQuiet={next !== null || !wentWell || canAcknowledgeDenial(stage)} />
+      )}
       {next !== null && <AdvanceButton stage={stage} next={next} />}
     </>
   );
@@ -236,7 +240,7 @@ const mayContinue = (stage: StageView): boolean =>
   beforeStart(stage) === null;
 
 /** Continues the stage where it stopped, with or without a running process. */
-function ContinueButton({ stage, continueHint }: Omit<StageActionsProps, 'CheckSlot'>) {
+function ContinueButton({ stage, continueHint }: Pick<StageActionsProps, 'stage' | 'continueHint'>) {
   const continuing = useContinueStage(stage);
   const canCommand = useCanCommand();
   if (continuing === null) return null;
@@ -294,38 +298,29 @@ function AdvanceButton({ stage, next }: { stage: StageView; next: string }) {
   );
 }
 
-/** Asks how to complete the stage. `isQuiet` means that another action is likelier. */
+/** Leads to what finishes the stage. `isQuiet` means that another action is likelier. */
 function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolean }) {
+  const ask = useAskFinish(stage);
   const canCommand = useCanCommand();
   return (
-    <Button
-      variant={isQuiet ? 'default' : 'filled'}
-      disabled={!canCommand}
-      aria-haspopup="dialog"
-      onClick={() => completeDialog.open(stage.id)}
-    >
-      Complete
+    <Button variant={isQuiet ? 'default' : 'filled'} disabled={!canCommand} onClick={ask}>
+      Finish
     </Button>
   );
 }
 
 /** What became of a done stage's work, and the ways back. A message reopens it as well. */
-function DoneActions({ stage }: { stage: StageView }) {
+function DoneActions({ stage, hasFinishBar }: Pick<StageActionsProps, 'stage' | 'hasFinishBar'>) {
   const reopen = useReopenStage(stage.title);
+  const ask = useAskFinish(stage);
   const canCommand = useCanCommand();
-  const isUnmerged = stage.merged === null && stage.worktree !== null;
+  const isUnmerged = stage.merged === null && stage.worktree !== null && !hasFinishBar;
   return (
     <>
       <Outcome stage={stage} />
       {stage.merged !== null && stage.merged.pullRequest === null && <UndoMerge stage={stage} />}
       {isUnmerged && (
-        <Button
-          variant="default"
-          leftSection={<IconGitMerge size={16} />}
-          disabled={!canCommand}
-          aria-haspopup="dialog"
-          onClick={() => completeDialog.open(stage.id)}
-        >
+        <Button variant="default" leftSection={<IconGitMerge size={16} />} disabled={!canCommand} onClick={ask}>
           Merge
         </Button>
       )}

@@ -16,7 +16,7 @@ import { useNavigate } from 'react-router';
 import { z } from 'zod';
 import { create } from 'zustand';
 import { completionQuery, useAskClaude, useFinishStage, useTakeOutPlaceholders } from '../../data/complete-stage.tsx';
-import { completeDialog } from '../../data/dialogs.ts';
+import { completeDialog, finishBar } from '../../data/dialogs.ts';
 import { boardQuery, stageOf } from '../../data/queries.ts';
 import { useReturnToBranch, useTakeBranch } from '../../data/stage-commands.ts';
 import { useReloadDiff, useShownChanges } from '../../data/stage-diff.ts';
@@ -26,26 +26,22 @@ import {
   askToCommit,
   askToFinishRebase,
   askToResolve,
-  draftMessage,
   elsewhereButtons,
   finishOf,
   leftText,
   METHOD_NAMES,
-  needsAsking,
   planText,
 } from '../../lib/finish-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import css from '../../ui/finish.module.css';
 import { ErrorNote } from '../../ui/notes.tsx';
-import { Hint } from '../../ui/primitives.tsx';
+import { Hint, Strip } from '../../ui/primitives.tsx';
 import { MiddleCut } from '../../ui/text.tsx';
 import { PullRequestPanel, useReadPullRequestPlan } from '../pull-requests/pull-request-panel.tsx';
 
 interface FinishPanelProps {
   stage: StageView;
-  /** In the dialog, one press may leave work behind: the dialog has said so. Elsewhere such a press opens it. */
-  isDialog?: boolean;
   done: () => void;
 }
 
@@ -61,8 +57,8 @@ function FinishPanel(props: FinishPanelProps) {
     return (
       <p>
         {isWorking(stage.session.state)
-          ? 'Claude is still working on this stage. Interrupt it or wait, then complete the stage.'
-          : 'Claude is waiting for an answer in this stage. Answer or interrupt it, then complete the stage.'}
+          ? 'Claude is still working on this stage. Interrupt it or wait, then finish the stage.'
+          : 'Claude is waiting for an answer in this stage. Answer or interrupt it, then finish the stage.'}
       </p>
     );
   if (error !== null)
@@ -111,7 +107,7 @@ function ByPullRequest(props: KnownProps) {
 }
 
 function FinishForm(props: KnownProps) {
-  const { stage, isDialog = false, done, completion, choice, method, choose, readAgain } = props;
+  const { stage, done, completion, choice, method, choose, readAgain } = props;
   const { plan } = completion;
   const check = useCheckAgain(stage, plan);
   const [written, write] = useState<Partial<Record<MergeMethod, string>>>({});
@@ -121,7 +117,7 @@ function FinishForm(props: KnownProps) {
   const left = stage.completedAt === null ? leftText(plan) : null;
   const merges = check === null && (kind === 'merge' || kind === 'commit-and-merge');
   const hasMessage = merges && (kind === 'commit-and-merge' || method === 'squash');
-  const message = written[method] ?? plan?.message ?? draftMessage(stage);
+  const message = written[method] ?? plan?.message ?? stage.title.trim();
   const isOther = plan !== null && plan.method !== method; // the answer about the chosen way is on its way
   const isOff = !useCanCommand() || finish.isPending || isOther;
   return (
@@ -146,14 +142,14 @@ function FinishForm(props: KnownProps) {
       )}
       {merges && stage.session !== null && (
         <Checkbox
-          label="Add the receipt as a git note: what people allowed"
+          label="Record the approvals in a git note"
           checked={receipt}
           onChange={(event) => setReceipt(event.currentTarget.checked)}
         />
       )}
       {check === null && <ElsewhereActions {...props} plan={plan} />}
       {finish.isError && <ErrorNote error={finish.error} stageId={stage.id} />}
-      {isDialog && left !== null && <Hint>Without merging: {left}</Hint>}
+      {left !== null && <Hint>Without merging: {left}</Hint>}
       <div className={css.actions}>
         <CompleteOnly {...props} finish={finish} isLesser={merges || check !== null} isOff={isOff} />
         {check === null ? <OtherWays {...props} plan={plan} /> : <Button onClick={check}>Look at the changes</Button>}
@@ -207,24 +203,20 @@ interface CompleteOnlyProps extends KnownProps {
 }
 
 /** Completes the stage and leaves its work where it is. */
-function CompleteOnly({ stage, isDialog = false, completion, finish, isLesser, isOff }: CompleteOnlyProps) {
+function CompleteOnly({ stage, completion, finish, isLesser, isOff }: CompleteOnlyProps) {
   const { plan } = completion;
   if (stage.completedAt !== null) return null;
   const kind = finishOf(plan);
   const isQuiet = isLesser || kind === 'conflict' || kind === 'refused';
-  const complete = () => {
-    if (!isDialog && needsAsking(plan)) completeDialog.open(stage.id);
-    else finish.mutate({});
-  };
   return (
     <Button
       variant={isQuiet ? 'subtle' : 'filled'}
       {...(isQuiet && { color: 'gray' })}
       disabled={isOff}
       loading={finish.isPending && finish.variables.merge === undefined}
-      onClick={complete}
+      onClick={() => finish.mutate({})}
     >
-      {leftText(plan) === null ? 'Complete' : 'Complete without merging'}
+      {leftText(plan) === null ? 'Finish' : 'Finish without merging'}
     </Button>
   );
 }
@@ -273,15 +265,12 @@ function OtherWays({ stage, plan, done, isReading, readAgain }: KnownProps & { p
   );
 }
 
-/** The end of the review: what becomes of what was looked at. */
-export function FinishSection({ stage }: { stage: StageView }) {
-  if (stage.merged !== null) return null;
-  return (
-    <Box component="section" p="lg" aria-label="Finish">
-      <FinishPanel stage={stage} done={() => undefined} />
-    </Box>
-  );
-}
+/** The end of the review, in the bar below the changes: what becomes of what was looked at. */
+export const FinishSection = ({ stage }: { stage: StageView }) => (
+  <Strip component="section" p="lg" mah="60vh" aria-label="Finish">
+    <FinishPanel stage={stage} done={finishBar.close} />
+  </Strip>
+);
 
 const KEY = 'callboard-merge-methods';
 
@@ -435,7 +424,7 @@ function PlaceholdersNote({ stage, files, onTakenOut }: PlaceholdersNoteProps) {
   );
 }
 
-/** Asks how the stage that somebody is about to complete or to merge is to be finished. */
+/** Asks how the stage that somebody is about to finish or to merge is to be finished. */
 export default function CompleteDialog() {
   const stageId = completeDialog.useSubject();
   const { data: stage } = useQuery({
@@ -451,13 +440,13 @@ export default function CompleteDialog() {
     <Dialog
       opened={stage !== undefined}
       close={completeDialog.close}
-      title={stage === undefined ? 'Complete' : titleOf(stage)}
+      title={stage === undefined ? 'Finish' : titleOf(stage)}
       size={600}
     >
-      {stage !== undefined && <FinishPanel key={stage.id} stage={stage} isDialog done={completeDialog.close} />}
+      {stage !== undefined && <FinishPanel key={stage.id} stage={stage} done={completeDialog.close} />}
     </Dialog>
   );
 }
 
 const titleOf = ({ title, completedAt }: StageView): string =>
-  completedAt === null ? `Complete ${title}` : `Merge ${title}`;
+  completedAt === null ? `Finish ${title}` : `Merge ${title}`;

@@ -1,7 +1,8 @@
 import { MergePlan, MessageId, StageId, type StageView } from '@callboard/contract';
-import { act, screen, within } from '@testing-library/react';
-import { expect, it } from 'vitest';
+import { act, fireEvent, screen, within } from '@testing-library/react';
+import { expect, it, onTestFinished } from 'vitest';
 import { completeDialog } from '../../data/dialogs.ts';
+import { fileDiff, stageDiff } from '../../test/open-changes.ts';
 import { openPage } from '../../test/open-page.tsx';
 import { problem } from '../../test/page-server.ts';
 import { board, session, stage } from '../../test/samples.ts';
@@ -42,9 +43,14 @@ const done = (of: StageView, fields: Partial<StageView> = {}): StageView => ({
 });
 
 /** Opens the page with one stage in Review, and answers what its work is. */
-function open(path: string, answer: MergePlan | null, fields: Record<string, unknown> = { worktree }) {
+function open(
+  path: string,
+  answer: MergePlan | null,
+  fields: Record<string, unknown> = { worktree },
+  more: Record<string, unknown> = {},
+) {
   const own = stage('STAGE-1', { title: 'Login form', ...fields });
-  const ended = { state: 'idle', lastTurn: { outcome: 'succeeded', message: '', at: own.createdAt } };
+  const ended = { state: 'idle', lastTurn: { outcome: 'succeeded', message: '', at: own.createdAt }, ...more };
   const isDone = own.completedAt !== null;
   const summary = fields.worktree === null ? {} : { session: session('STAGE-1', ended) };
   const view = board({ stages: [{ stage: own, ...summary }] });
@@ -60,14 +66,14 @@ function open(path: string, answer: MergePlan | null, fields: Record<string, unk
   });
   const sent = (command: string) =>
     page.server.received.filter((one) => one.command === command).map((one) => one.input);
-  return { ...page, sent };
+  return { ...page, sent, own };
 }
 
 /** What the card menu, a drop on Done and the palette do. */
 const openDialog = async () => {
   await screen.findByRole('region', { name: 'Done' });
   act(() => completeDialog.open(StageId.parse('STAGE-1')));
-  return screen.findByRole('dialog', { name: 'Complete Login form' });
+  return screen.findByRole('dialog', { name: 'Finish Login form' });
 };
 
 it('merges what was shown from the board, says so with the hash, and takes it back', async () => {
@@ -80,6 +86,18 @@ it('merges what was shown from the board, says so with the hash, and takes it ba
   expect(sent('complete_stage')).toEqual([{ stageId: 'STAGE-1', merge: 'merge', head, tree }]);
   await user.click(screen.getByRole('button', { name: 'Undo' }));
   await expect.poll(() => sent('undo_completion')).toEqual([{ stageId: 'STAGE-1' }]);
+});
+
+it('takes the notice of a merge back when somebody undoes the merge elsewhere', async () => {
+  const { user, server, own } = open('/', plan());
+  const dialog = await openDialog();
+  await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
+  await screen.findByText('merged 3f2a1c7 into main');
+  server.emit('stage-updated', { stageId: own.id, stage: { ...own, completedAt: own.createdAt, merged } });
+  await within(screen.getByRole('region', { name: 'Done' })).findByText('Login form');
+  screen.getByText('Login form is done');
+  server.emit('stage-updated', { stageId: own.id, stage: own });
+  await expect.poll(() => screen.queryByText('Login form is done')).toBeNull();
 });
 
 it('commits uncommitted work with a message that can be edited, and names what would be left', async () => {
@@ -101,15 +119,15 @@ it('asks once before a stage that never ran is completed', async () => {
   const { user, sent } = open('/', null, { worktree: null });
   const dialog = await openDialog();
   await within(dialog).findByText('Login form was never started.');
-  await user.click(within(dialog).getByRole('button', { name: 'Complete' }));
+  await user.click(within(dialog).getByRole('button', { name: 'Finish' }));
   await expect.poll(() => sent('complete_stage')).toEqual([{ stageId: 'STAGE-1' }]);
 });
 
 it('shows a refusal where the action is, and reads the changes again', async () => {
   const { user, server, sent } = open('/stages/STAGE-1', plan());
   server.answer({ complete_stage: () => problem('head_moved', 'Since you looked, files have changed.') });
-  await user.click(await screen.findByRole('button', { name: 'Complete' }));
-  const dialog = await screen.findByRole('dialog', { name: 'Complete Login form' });
+  await user.click(await screen.findByRole('button', { name: 'Finish' }));
+  const dialog = await screen.findByRole('dialog', { name: 'Finish Login form' });
   const reads = sent('get_completion').length;
   await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
   await within(dialog).findByText('Since you looked, files have changed.');
@@ -119,7 +137,7 @@ it('shows a refusal where the action is, and reads the changes again', async () 
 it('offers no commit where the main checkout has no branch to merge into', async () => {
   const refusal = 'The main checkout at /w is not on a branch.';
   const { user } = open('/stages/STAGE-1', plan({ into: null, refusal, uncommitted: ['a'], uncommittedCount: 1 }));
-  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  await user.click(await screen.findByRole('button', { name: 'Finish' }));
   const dialog = within(await screen.findByRole('dialog'));
   await dialog.findByText(refusal);
   expect(dialog.getByRole('button', { name: 'Check again' })).toBeDefined();
@@ -129,7 +147,7 @@ it('offers no commit where the main checkout has no branch to merge into', async
 it('gives a conflict to Claude with its files', async () => {
   const { user, server, sent } = open('/stages/STAGE-1', plan({ conflicts: ['README.md'] }));
   server.answer({ send_message: ({ messageId }) => ({ status: 'sent', messageId: messageId ?? '' }) as never });
-  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  await user.click(await screen.findByRole('button', { name: 'Finish' }));
   const dialog = await screen.findByRole('dialog');
   await within(dialog).findByText('callboard/STAGE-1 and main change the same lines in a file:');
   within(dialog).getByText('README.md');
@@ -156,7 +174,7 @@ it('merges a done stage later', async () => {
   expect((await screen.findByText('not merged')).dataset.tone).toBe('plain');
   await user.click(screen.getByRole('button', { name: 'Merge' }));
   const dialog = await screen.findByRole('dialog', { name: 'Merge Login form' });
-  expect(within(dialog).queryByRole('button', { name: /^Complete/ })).toBeNull();
+  expect(within(dialog).queryByRole('button', { name: /^Finish/ })).toBeNull();
   await user.click(await within(dialog).findByRole('button', { name: 'Merge into main' }));
   await expect.poll(() => sent('complete_stage')).toMatchObject([{ merge: 'merge' }]);
 });
@@ -246,7 +264,7 @@ it('offers to ask Claude to finish a rebase that is half done', async () => {
 it('names placeholders of the sandbox that were committed, and takes them out', async () => {
   const refusal = '2 files of the branch are only placeholders of Claude Code’s sandbox.';
   const { user, server, sent } = open('/stages/STAGE-1', plan({ placeholders: ['.bashrc', '.mcp.json'], refusal }));
-  await user.click(await screen.findByRole('button', { name: 'Complete' }));
+  await user.click(await screen.findByRole('button', { name: 'Finish' }));
   const note = await screen.findByRole('region', { name: 'Placeholders of the sandbox' });
   expect(
     within(note)
@@ -260,4 +278,73 @@ it('names placeholders of the sandbox that were committed, and takes them out', 
   await user.click(within(note).getByRole('button', { name: 'Take them out' }));
   await expect.poll(() => sent('take_out_placeholders')).toEqual([{ stageId: 'STAGE-1' }]);
   await expect.poll(() => screen.queryByRole('region', { name: 'Placeholders of the sandbox' })).toBeNull();
+});
+
+/** Opens the changes of a stage that has one; `isWide`: beside the transcript. */
+async function openReview(path: string, { files = 1, isWide = true } = {}) {
+  const media = window.matchMedia;
+  window.matchMedia = (query) => ({ ...media(query), matches: isWide && query.startsWith('(min-width') });
+  onTestFinished(() => {
+    window.matchMedia = media;
+  });
+  const changes = { files, additions: files, deletions: 0 };
+  const page = open(path, plan(), { worktree }, { changes });
+  page.server.answer({
+    get_transcript: () => ({ entries: [], total: 0 }),
+    get_drafts: () => ({ drafts: [] }),
+    get_capabilities: () => ({ capabilities: null, from: 'stage' }),
+    get_diff: () => ({ diff: stageDiff(files === 0 ? [] : [fileDiff('a.ts')], { head, tree }) }),
+    get_comments: () => ({ comments: [] }),
+    get_viewed: () => ({ viewed: {} }),
+    get_side_runs: () => ({ runs: [] }),
+  });
+  return page;
+}
+
+it('finishes a stage in one bar below its changes, without a dialog', async () => {
+  const { user, sent } = await openReview('/stages/STAGE-1');
+  await screen.findByRole('region', { name: 'Changes' });
+  const bar = within(await screen.findByRole('region', { name: 'Comments' }));
+  await bar.findByRole('button', { name: 'Ask Claude to review' });
+  await user.click(bar.getByRole('button', { name: 'Finish' })); // the only one on the page
+  expect(screen.getAllByRole('button', { name: 'Finish' })).toHaveLength(1);
+  await user.click(await bar.findByRole('button', { name: 'Merge into main' }));
+  await expect.poll(() => sent('complete_stage')).toMatchObject([{ merge: 'merge', head, tree }]);
+  expect(screen.queryByRole('dialog')).toBeNull();
+  await expect.poll(() => bar.queryByRole('button', { name: 'Merge into main' })).toBeNull();
+});
+
+it('leads from the transcript to the bar below the changes', async () => {
+  const { user } = await openReview('/stages/STAGE-1', { isWide: false });
+  await user.click(await screen.findByRole('button', { name: 'Finish' }));
+  const finish = within(await screen.findByRole('region', { name: 'Finish' }));
+  await finish.findByRole('button', { name: 'Merge into main' });
+  expect(screen.queryByRole('dialog')).toBeNull();
+});
+
+it('shows the transcript alone until there are changes', async () => {
+  const { server, own } = await openReview('/stages/STAGE-1', { files: 0 });
+  await screen.findByRole('region', { name: 'Transcript' });
+  expect(screen.queryByRole('separator', { name: 'Width of the transcript' })).toBeNull();
+  const changes = { files: 1, additions: 1, deletions: 0 };
+  server.emit('session-updated', session('STAGE-1', { state: 'idle', stateSince: own.createdAt, changes }));
+  await screen.findByRole('separator', { name: 'Width of the transcript' });
+  await screen.findByRole('region', { name: 'Changes' });
+});
+
+it('leaves a phone to the diff that is read: no message box, and a head of one line once it is scrolled', async () => {
+  await openReview('/stages/STAGE-1?tab=changes', { isWide: false });
+  const list = await screen.findByRole('region', { name: 'Changed files' });
+  expect(screen.queryByRole('textbox', { name: 'Message' })).toBeNull();
+  const isReading = () => document.querySelector('[data-reading]') !== null;
+  for (const [scrollTop, expected] of [
+    [100, false],
+    [200, true],
+    [100, true],
+    [0, false],
+  ] as const) {
+    list.scrollTop = scrollTop;
+    fireEvent.scroll(list);
+    expect(isReading()).toBe(expected);
+  }
 });

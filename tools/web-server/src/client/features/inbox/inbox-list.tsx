@@ -3,6 +3,7 @@ import { Anchor, Box, Button, Checkbox, Flex, Group, Text } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react';
 import { memo, type ReactElement, type ReactNode, useEffect, useId, useRef } from 'react';
 import { Link } from 'react-router';
+import { usePersonText } from '../../data/queries.ts';
 import { clockTime, count, requestKey } from '../../lib/format.ts';
 import { stoppedText } from '../../lib/stage-status.ts';
 import { useCanAnswer } from '../../stream/stream-context.tsx';
@@ -17,7 +18,7 @@ import { DecisionSlot, type Press, useLaterKey, useVerdictKeys } from '../approv
 import { askPath, askSummary, requestText } from '../approvals/kinds/request-summary.ts';
 import { useMe, useSetLater } from '../approvals/presentation.tsx';
 import requestStyles from '../approvals/request.module.css';
-import type { ItemOutcome, useDecideAll } from '../approvals/use-decide.tsx';
+import { answeringText, type ItemOutcome, type useDecideAll } from '../approvals/use-decide.tsx';
 import { useFolder, useProjectName, useStageTitle } from '../approvals/use-request.ts';
 import { RequestMeta, StillSending, VerdictButton } from '../approvals/verdict-actions.tsx';
 import css from './inbox.module.css';
@@ -99,7 +100,7 @@ export function InboxList(props: InboxListProps) {
           );
         })}
       </ul>
-      <Section title="Later">
+      <Section title="Snoozed">
         {later.map((request) => {
           const { key, row } = rowOf(request);
           return <RequestRow key={key} {...row} request={request} isLater until={laterUntil.get(key) ?? null} />;
@@ -224,6 +225,7 @@ const RequestRow = memo(function RequestRow({ request, isLater = false, until, .
   const { kind, toolName, held } = request;
   const folder = row.place?.folder ?? null;
   const summary = askSummary(request, folder);
+  const personText = usePersonText();
   return (
     <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt}>
       <div className={css.rowAsk} title={summary}>
@@ -232,7 +234,7 @@ const RequestRow = memo(function RequestRow({ request, isLater = false, until, .
           <TextWithPath text={summary} path={askPath(request, folder)} isLine />
         </span>
       </div>
-      {held !== undefined && <div className="faint">{held.by} is answering</div>}
+      {held !== undefined && <div className="faint">{answeringText(personText(held.by))}</div>}
       {request.agent !== null && <div className="faint">by agent “{request.agent}”</div>}
       {isLater && until != null && <div className="faint">calls again at {clockTime(until)}</div>}
     </Row>
@@ -449,7 +451,7 @@ function BatchActions({ requests, decideAll }: BatchProps) {
           </Button>
         )}
         <Button variant="subtle" color="gray" size="compact-sm" aria-keyshortcuts="s" onClick={later}>
-          Later
+          Snooze
         </Button>
       </Group>
       <div className={requestStyles.buttons}>

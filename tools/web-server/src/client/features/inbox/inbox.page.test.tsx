@@ -215,8 +215,8 @@ it('sets what was picked aside together', async () => {
   const actions = within(
     await screen.findByRole('list', { name: 'Picked requests' }).then((list) => list.parentElement ?? list),
   );
-  await user.click(actions.getByRole('button', { name: 'Later' }));
-  const later = within(await screen.findByRole('region', { name: 'Later' }));
+  await user.click(actions.getByRole('button', { name: 'Snooze' }));
+  const later = within(await screen.findByRole('region', { name: 'Snoozed' }));
   await expect.poll(() => later.getAllByRole('link')).toHaveLength(3);
   expect(screen.queryByRole('list', { name: 'Picked requests' })).toBeNull();
 });

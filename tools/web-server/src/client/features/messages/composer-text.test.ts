@@ -19,16 +19,20 @@ it('sends on Enter, and in other ways with Ctrl or Command while Claude works', 
 });
 
 it('says that a message reopens a done stage, unless it was never started', () => {
-  expect(composerText('ended', { isDone: true })).toContain('a message reopens it');
-  expect(composerText('ended')).toContain('a message resumes it');
+  expect(composerText('ended', { isDone: true })).toContain('to reopen it');
+  expect(composerText('ended')).toContain('to resume');
   expect(composerText(null, { isDone: true })).toBe('Start the stage to write to Claude.');
+});
+
+it('says nothing where a message is sent as usual', () => {
+  expect((['idle', 'busy', 'waiting'] as const).map((state) => composerText(state))).toEqual(['', '', '']);
 });
 
 it('says that a message waits under alarm, and promises no resume', () => {
   const text = composerText('ended', { isAlarmed: true });
-  expect(text).toContain('messages are queued until you acknowledge it');
-  expect(text).not.toContain('resumes');
-  expect(composerText('ended', { isDone: true, isAlarmed: true })).not.toContain('reopens');
+  expect(text).toContain('queued until you acknowledge');
+  expect(text).not.toContain('resume');
+  expect(composerText('ended', { isDone: true, isAlarmed: true })).not.toContain('reopen');
 });
 
 it('says why messages are held: the alarm, a past alarm, or the end of the last turn', () => {
@@ -47,7 +51,7 @@ it('ignores new lines, other keys and composed characters', () => {
 });
 
 it('says that a check runs, what waits for it and what stops it', () => {
-  expect(composerText('busy', { isChecking: true })).toContain('Enter queues until its result; Ctrl Enter stops it');
+  expect(composerText('busy', { isChecking: true })).toContain('A check is running');
   expect(composerText('busy', { isChecking: true, isAlarmed: true })).not.toContain('A check is running');
   expect(nextGoes(true)).toContain('check');
   expect(sendModes(false).map(({ mode }) => mode)).toEqual(['append', 'steer', 'now', 'replace']);

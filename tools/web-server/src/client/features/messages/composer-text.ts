@@ -1,12 +1,5 @@
-import { isActive, type MessageMode, type SessionState } from '@callboard/contract';
+import type { MessageMode, SessionState } from '@callboard/contract';
 import { isComposing } from '../../ui/shortcuts.tsx';
-
-const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
-const STRONG_KEYS = 'Ctrl Enter steers this turn, Ctrl Shift Enter interrupts, releases and sends now.';
-const WORKING_KEYS = 'Enter queues, Ctrl Enter steers this turn, Ctrl Shift Enter interrupts and sends now.';
-
-const CHECKING =
-  'A check is running. Enter queues until its result; Ctrl Enter stops it and sends now, and it runs again after that turn.';
 
 interface Given {
   isDone?: boolean;
@@ -20,31 +13,26 @@ interface Given {
   isPaused?: boolean;
 }
 
-/** What happens to a message sent now, and by which keys. */
+/** What is unusual about a message sent now; empty if nothing is. The keys are in the menu of Send. */
 export function composerText(state: SessionState | null, given: Given = {}): string {
   const { isDone = false, isAlarmed = false, isChecking = false, isInTerminal = false, isPaused = false } = given;
-  if (isAlarmed) return `The session has an open security alarm; messages are queued until you acknowledge it. ${KEYS}`;
+  if (isAlarmed) return 'Messages are queued until you acknowledge the alarm.';
   if (isInTerminal)
-    return `The conversation is in a terminal; a message takes it back once Claude Code has ended there. ${KEYS}`;
-  if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
-  if (isPaused && state !== null)
-    return isActive(state)
-      ? `The stage is on hold: a queued message waits for its release. ${STRONG_KEYS}`
-      : `The stage is on hold; a message waits until you release it. ${KEYS}`;
-  if (isChecking) return CHECKING;
+    return 'The conversation is in a terminal; a message takes it back once Claude Code has ended there.';
+  if (isDone && state !== null) return 'This stage is done. Send a message to reopen it.';
+  if (isPaused && state !== null) return 'On hold: a message waits until you release the stage.';
+  if (isChecking) return 'A check is running: a message waits for its result.';
   switch (state) {
     case null:
       return 'Start the stage to write to Claude.';
     case 'starting':
     case 'busy':
-      return WORKING_KEYS;
     case 'waiting':
-      return WORKING_KEYS;
     case 'idle':
-      return KEYS;
+      return '';
     case 'ended':
     case 'failed':
-      return `The session has ended; a message resumes it. ${KEYS}`;
+      return 'Session ended. Send a message to resume.';
     default:
       return state satisfies never;
   }

@@ -143,7 +143,7 @@ it('changes mode, model and effort of an ended session for its next start, by Cl
     set_model: ({ model, effort }) =>
       change({ ...(model !== undefined && { model }), ...(effort !== undefined && { effort }) }),
   });
-  await screen.findByText('From the next start');
+  await screen.findByText('Applies when the session restarts');
   const choose = async (name: string, value: string) => {
     const choice = () => screen.getByRole<HTMLSelectElement>('combobox', { name });
     await expect.poll(() => choice().disabled).toBe(false);

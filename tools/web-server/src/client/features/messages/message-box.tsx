@@ -15,6 +15,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import { ActionIcon, Button, Checkbox, Group, Menu, Text, Textarea } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronUp, IconSend2 } from '@tabler/icons-react';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
@@ -138,6 +139,8 @@ function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isPaused, i
     commandChosen: () => setWantsCommand(true),
   });
   const hintId = useId();
+  const hint = isStarted ? composerText(state, { isDone, isAlarmed, isInTerminal, isPaused, isChecking }) : '';
+  const hasRoom = useMediaQuery('(min-width: 768px)') ?? false;
   const onKeyDown = (event: KeyboardEvent) => {
     if (completion.onKeyDown(event)) return;
     const mode = modeOfKey(event.nativeEvent, isWorking);
@@ -157,9 +160,9 @@ function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isPaused, i
         <Textarea
           flex={1}
           aria-label="Message"
-          aria-describedby={hintId}
+          aria-describedby={hint === '' ? undefined : hintId}
           {...completion.field}
-          placeholder={placeholderOf(isStarted, isChecking)}
+          placeholder={isStarted ? placeholderOf(isWorking, isChecking, hasRoom) : 'Start the stage to write to Claude'}
           autosize
           minRows={1}
           maxRows={10}
@@ -179,17 +182,26 @@ function Composer({ stageId, state, isDone, isAlarmed, isInTerminal, isPaused, i
       </Group>
       <Group gap="4px 12px">
         {mayBeCommand(text) && <CommandSwitch isOn={wantsCommand} set={setWantsCommand} />}
-        <Hint className={css.hint} size="xs" flex="1 1 200px" id={hintId}>
-          {composerText(state, { isDone, isAlarmed, isInTerminal, isPaused, isChecking })}
-        </Hint>
+        {hint !== '' && (
+          <Hint size="xs" flex="1 1 200px" id={hintId}>
+            {hint}
+          </Hint>
+        )}
         {chips}
       </Group>
     </DropZone>
   );
 }
 
-const placeholderOf = (isStarted: boolean, isChecking: boolean): string =>
-  isStarted ? (isChecking ? 'Message, sent after the check' : 'Message') : 'Start the stage to write to Claude';
+/** When a message goes that is sent with Enter, and what else can be typed. */
+function placeholderOf(isWorking: boolean, isChecking: boolean, hasRoom: boolean): string {
+  const text = isChecking
+    ? 'Message, sent after the check'
+    : isWorking
+      ? 'Message, sent when this turn ends'
+      : 'Message Claude';
+  return hasRoom ? `${text}   / commands   @ files` : text;
+}
 
 const CommandSwitch = ({ isOn, set }: { isOn: boolean; set: (isOn: boolean) => void }) => (
   <Checkbox size="xs" label="Run as a command" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />

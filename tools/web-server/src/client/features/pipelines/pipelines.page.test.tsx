@@ -206,8 +206,8 @@ it('stops a check that runs, and says what becomes of a message meanwhile', asyn
   await expect.poll(() => screen.getByRole('button', { name: /^Stop check/ })).toHaveProperty('disabled', false);
   await user.click(screen.getByRole('button', { name: /^Stop check/ }));
   await expect.poll(sent).toContain('interrupt');
-  screen.getByPlaceholderText('Message, sent after the check');
-  screen.getByText(/^A check is running\. Enter queues until its result/);
+  screen.getByPlaceholderText(/^Message, sent after the check/);
+  screen.getByText(/^A check is running: a message waits/);
 });
 
 it('says among the details how the stage is finished, and changes that', async () => {

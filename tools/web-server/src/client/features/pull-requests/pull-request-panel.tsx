@@ -17,7 +17,6 @@ import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanst
 import { useState } from 'react';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
-import { draftMessage } from '../../lib/finish-text.ts';
 import { count } from '../../lib/format.ts';
 import { hasMoreToPush, openActionText, openPlanText, pullRequestText } from '../../lib/pull-request-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
@@ -96,7 +95,7 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
     setTitle(null);
     setBody(null);
   };
-  const commit = message ?? draftMessage(stage);
+  const commit = message ?? stage.title.trim();
   const hasOpen = plan.uncommittedCount > 0;
   const isIncomplete = (open === null && texts.title.trim() === '') || (hasOpen && commit.trim() === '');
   const send = () => {

@@ -81,8 +81,8 @@ function show(path: string, wanted: PullRequestPlan, fields: Record<string, unkn
 }
 
 async function dialogOf(user: ReturnType<typeof openPage>['user']) {
-  await user.click(await screen.findByRole('button', { name: 'Complete' }));
-  return within(await screen.findByRole('dialog', { name: 'Complete Login form' }));
+  await user.click(await screen.findByRole('button', { name: 'Finish' }));
+  return within(await screen.findByRole('dialog', { name: 'Finish Login form' }));
 }
 
 it('opens a pull request with texts that can be edited, exactly of what was shown', async () => {

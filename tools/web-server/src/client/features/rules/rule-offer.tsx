@@ -182,9 +182,10 @@ export function DryRunLines({ rules, scope }: { rules: readonly string[]; scope:
 
 function Result({ dryRun }: { dryRun: DryRun }) {
   const { waits, answered, waitedMs, unsure, denied, wouldAllowDenied, since } = dryRun;
+  if (waits === 0) return null;
   return (
     <>
-      Would have answered {answered} of {count(waits, 'wait')}
+      This rule would have answered {answered} of your last {count(waits, 'request')}
       {answered > 0 && ` (${exactDuration(waitedMs)} of waiting)`}
       {since !== null && (
         <>

@@ -73,7 +73,9 @@ async function ready(button: HTMLElement): Promise<HTMLElement> {
 }
 
 const seesDryRun = async (place: ReturnType<typeof within>) => {
-  await place.findByText(/Would have answered 61 of 74 waits \(2 h 10 min of waiting\)\. 4 more/);
+  await place.findByText(
+    /This rule would have answered 61 of your last 74 requests \(2 h 10 min of waiting\)\. 4 more/,
+  );
   place.getByText('Would have let through 1 that were denied');
   place.getByText(/Not before the merge/);
   expect(place.getByRole('link', { name: 'Earlier work' }).getAttribute('href')).toBe('/stages/STAGE-7');

@@ -1,13 +1,11 @@
 import { type AttachedFile as AttachedFileInfo, ProjectId, type StageId } from '@callboard/contract';
 import { Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { KeyboardEvent } from 'react';
 import { attachmentQuery } from '../../data/queries.ts';
 import { useSuggestions } from '../../data/use-suggestions.ts';
 import type { StageFormControl } from '../../lib/stage-form.ts';
 import { AttachButton, AttachedFile, FileList, isImage, takeFiles } from '../../ui/attached-files.tsx';
 import { FailureNote, Note } from '../../ui/notes.tsx';
-import { isComposing } from '../../ui/shortcuts.tsx';
 import { CompletionList, useTextCompletion } from '../../ui/text-completion.tsx';
 import type { FormFiles } from './form-files.ts';
 import css from './prompt-box.module.css';
@@ -17,11 +15,10 @@ const NO_PROJECT = ProjectId.parse('none');
 interface PromptBoxProps extends StageFormControl {
   stageId: StageId | null;
   files: FormFiles;
-  submit: () => void;
 }
 
 /** What Claude is told first, with its files, and completion of paths and commands. */
-export function PromptBox({ form, set, errors, stageId, files, submit }: PromptBoxProps) {
+export function PromptBox({ form, set, errors, stageId, files }: PromptBoxProps) {
   const project = ProjectId.safeParse(form.projectId);
   const completion = useTextCompletion({
     text: form.prompt,
@@ -31,12 +28,6 @@ export function PromptBox({ form, set, errors, stageId, files, submit }: PromptB
     useSuggestions,
     place: { projectId: project.data ?? NO_PROJECT },
   });
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (completion.onKeyDown(event)) return;
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || isComposing(event.nativeEvent)) return;
-    event.preventDefault();
-    submit();
-  };
   return (
     <Stack pos="relative">
       <Textarea
@@ -56,7 +47,7 @@ export function PromptBox({ form, set, errors, stageId, files, submit }: PromptB
         value={form.prompt}
         error={errors.prompt}
         {...completion.field}
-        onKeyDown={onKeyDown}
+        onKeyDown={completion.onKeyDown}
         onPaste={(event) => takeFiles(event, event.clipboardData, files.add)}
         data-autofocus
         data-prompt

@@ -6,7 +6,7 @@ import type { UserEvent } from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { openPage } from '../../test/open-page.tsx';
-import { at, board, session, stage } from '../../test/samples.ts';
+import { at, board, request, session, stage } from '../../test/samples.ts';
 
 const PHASES = ['Design', 'Build'];
 
@@ -18,6 +18,7 @@ async function open(fields: Record<string, unknown> = {}, started: Record<string
   page.server.answer({
     get_capabilities: () => ({ capabilities: null, from: 'stage' }),
     create_stage: () => ({ stage: { ...own, column: 'backlog', session: null } }),
+    start_stage: () => ({ stage: { ...own, column: 'running', session: null } }),
     update_stage: () => ({ stage: { ...own, column: 'ready', session: null } }),
     get_drafts: () => ({ drafts: [] }),
   });
@@ -122,4 +123,26 @@ it('asks for a prompt and four things; what else differs from its default stays 
   await user.selectOptions(form.getByRole('combobox', { name: 'Priority' }), '0');
   await user.click(form.getByRole('button', { name: 'Less' }));
   expect(chips()).toEqual(['Project', 'Model', 'Permission mode', 'Priority']);
+});
+
+it.each([
+  ['Control', 'Title'],
+  ['Control', 'Permission mode'],
+  ['Meta', 'Title'],
+] as const)('starts a new stage with %s Enter in the field %s', async (key, field) => {
+  const { user, sent } = await open();
+  const form = await openNew();
+  await write(user, form.getByRole('textbox', { name: 'Prompt' }), 'Do it.');
+  act(() => (form.queryByRole('textbox', { name: field }) ?? form.getByRole('combobox', { name: field })).focus());
+  await user.keyboard(`{${key}>}{Enter}{/${key}}`);
+  await expect.poll(() => sent('create_stage')).toMatchObject([{ prompt: 'Do it.' }]);
+  await expect.poll(() => sent('start_stage')).toHaveLength(1);
+});
+
+it('shows the request of another stage in the head of an open form', async () => {
+  const { server } = await open();
+  const form = await openNew();
+  server.emit('approval-requested', request('STAGE-1', 'one', { createdAt: at(1) }));
+  const card = await form.findByRole('region', { name: 'Request' });
+  within(card).getByText('Rate limits');
 });

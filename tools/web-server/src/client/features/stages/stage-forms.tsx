@@ -33,6 +33,7 @@ import {
 } from '../../lib/stage-form.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { DropZone } from '../../ui/attached-files.tsx';
+import { MAIN_BUTTON } from '../../ui/dialog.tsx';
 import { FormEnd } from '../../ui/form-end.tsx';
 import css from '../../ui/forms.module.css';
 import { ErrorNote, Note } from '../../ui/notes.tsx';
@@ -89,15 +90,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
             Created <Link to={`/stages/${made.id}`}>{made.title}</Link> ({made.id}).
           </Hint>
         )}
-        <StageFields
-          form={form}
-          set={set}
-          errors={errors}
-          files={files}
-          stageId={null}
-          startedPhases={null}
-          submit={() => void submit(true)}
-        />
+        <StageFields form={form} set={set} errors={errors} files={files} stageId={null} startedPhases={null} />
         <Hint>
           <Button
             variant="subtle"
@@ -122,7 +115,8 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
             disabled={!canCommand || waits}
             loading={creation.isPending}
             title={waits ? 'It waits for what it depends on' : undefined}
-            aria-keyshortcuts="Control+Enter"
+            aria-keyshortcuts="Control+Enter Meta+Enter"
+            {...MAIN_BUTTON}
             rightSection={<KeyHint isOff={waits}>Ctrl ↵</KeyHint>}
             onClick={() => void submit(true)}
           >
@@ -282,17 +276,15 @@ interface StageFieldsProps extends StageFormControl {
   /** How many phases have begun; null for a stage that was not started, where everything can change. */
   startedPhases: number | null;
   files: FormFiles;
-  /** What `Ctrl+Enter` does. */
-  submit: () => void;
 }
 
 /** The fields of a stage that can still change: the prompt first, everything else as chips with the defaults. */
-function StageFields({ form, set, errors, stageId, startedPhases, files, submit }: StageFieldsProps) {
+function StageFields({ form, set, errors, stageId, startedPhases, files }: StageFieldsProps) {
   const part = { form, set, errors };
   const isOpen = startedPhases === null;
   return (
     <>
-      {isOpen && <PromptBox {...part} stageId={stageId} files={files} submit={submit} />}
+      {isOpen && <PromptBox {...part} stageId={stageId} files={files} />}
       {isOpen && mayBeCommand(form.prompt) && (
         <Checkbox
           label="Run as a command"
@@ -409,7 +401,6 @@ function LoadedEditStageForm({ stage }: { stage: StageView }) {
           files={files}
           stageId={stage.id}
           startedPhases={session === null ? null : session.phaseIndex + 1}
-          submit={() => void submit()}
         />
         {edit.error !== null && <ErrorNote lead={failureLead(edit.error)} saysBoth error={edit.error} />}
         <FormEnd>

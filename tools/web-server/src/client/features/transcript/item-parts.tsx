@@ -15,7 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { createContext, type ReactNode, use, useId, useMemo } from 'react';
 import { useSearchParams } from 'react-router';
-import { attachmentQuery, boardQuery, stageOf } from '../../data/queries.ts';
+import { attachmentQuery, boardQuery, stageOf, usePersonText } from '../../data/queries.ts';
 import { useUndoRewind } from '../../data/rewind.ts';
 import { type DeniedCall, denialRetryQuery, useRetryDenial } from '../../data/stage-commands.ts';
 import { retryDoes } from '../../lib/denial-text.ts';
@@ -28,7 +28,7 @@ import { StableButton } from '../../ui/stable-button.tsx';
 import head from '../../ui/stage-head.module.css';
 import { exactOnHover, TimeSince } from '../../ui/text.tsx';
 import { ToolInputView } from '../../ui/tool-input.tsx';
-import { answerText, decisionText, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
+import { answerText, asReadBy, decisionText, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
 import css from './transcript.module.css';
 import { type GrowingItems, itemKey, type TranscriptItem } from './transcript-items.ts';
@@ -52,6 +52,7 @@ export function DecisionLine(props: DecisionLineProps) {
 /** A decision on one line. One with a reason, answers or a changed input can be opened. */
 function Decided({ decision, asked }: DecisionLineProps) {
   const { folder } = useTranscriptDeps();
+  const { data: me = '' } = useQuery({ ...boardQuery, select: (view) => view.me.name });
   const delivery = deliveryText(decision);
   const answered = answerText(decision, questionsOf(asked));
   const text = (
@@ -59,7 +60,7 @@ function Decided({ decision, asked }: DecisionLineProps) {
       {answered !== null && <strong>{answered}</strong>}
       {answered !== null && ' · '}
       {requestKinds[decision.kind].namesSubject && `${visibleText(decision.asked, 'command')} · `}
-      {decisionText(decision)}
+      {decisionText(asReadBy(me, decision))}
       {delivery !== null && ` (${delivery})`}
     </span>
   );
@@ -138,10 +139,11 @@ function openDenialOf({ id, session }: StageView): DeniedCall | null {
 function DeniedCallLine({ decision }: { decision: Decision }) {
   const { stageId, requestId, settlement } = decision;
   const { data: title = stageId } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
+  const personText = usePersonText();
   if (settlement !== null)
     return (
       <Flex component="p" align="center" wrap="wrap" gap="4px 8px" mt="xs" c="dimmed" fz="row">
-        Allowed by {settlement.by} <TimeSince at={settlement.at} ago />, and Claude was told to try again
+        {personText(settlement.by)} allowed it <TimeSince at={settlement.at} ago />; Claude was told to try again
       </Flex>
     );
   return (

@@ -1,12 +1,12 @@
 import { type MessageId, NoticeCode, type StageId, type TranscriptEntry, type TrustItem } from '@callboard/contract';
-import { ActionIcon, Button, Group, Menu } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
-import { IconArrowBackUp, IconDots, IconGitFork } from '@tabler/icons-react';
+import { Button, Group, Menu } from '@mantine/core';
+import { useLongPress, useMediaQuery } from '@mantine/hooks';
+import { type Icon, IconArrowBackUp, IconCopy, IconGitFork } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import clsx from 'clsx';
-import { memo, type ReactNode } from 'react';
-import { type MomentAction, momentDialog, type TrustLocation, trustDialog } from '../../data/dialogs.ts';
-import { boardQuery } from '../../data/queries.ts';
+import { memo, type ReactNode, useState } from 'react';
+import { momentDialog, type TrustLocation, trustDialog } from '../../data/dialogs.ts';
+import { boardQuery, usePersonText } from '../../data/queries.ts';
 import { trustQuery } from '../../data/trust-query.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
@@ -104,14 +104,19 @@ interface SaidProps {
   /** The text that the copy button copies. */
   text: string;
   /** What else can be done with it. */
-  actions?: ReactNode;
+  actions?: readonly MessageAction[];
   children: ReactNode;
 }
 
-/** Something that was said: by whom and when on the left, and a button that copies it. */
-function Said({ who, at, text, actions, children }: SaidProps) {
+const NO_ACTIONS: readonly MessageAction[] = [];
+
+/** Something that was said: by whom and when on the left. Buttons under a pointer and a long press under a thumb copy it, and more. */
+function Said({ who, at, text, actions = NO_ACTIONS, children }: SaidProps) {
+  const isTouch = useMediaQuery('(pointer: coarse)', false, { getInitialValueInEffect: false });
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const press = useLongPress(() => setMenuOpen(true), { events: ['touch'], cancelOnMove: true });
   return (
-    <div className={css.said}>
+    <div className={css.said} {...(isTouch && at !== null && press)}>
       <span className={css.who}>
         <span className="truncate" title={who}>
           {who}
@@ -123,11 +128,43 @@ function Said({ who, at, text, actions, children }: SaidProps) {
         )}
       </span>
       {children}
-      {at !== null && (
+      {at !== null && !isTouch && (
         <div className={css.saidActions}>
-          {actions}
+          {actions.map(({ label, key, Icon, act }) => (
+            <button
+              key={key}
+              type="button"
+              aria-label={label}
+              title={`${label} (${key.toUpperCase()})`}
+              data-row-key={key}
+              onClick={act}
+            >
+              <Icon size={16} />
+            </button>
+          ))}
           <CopyButton label="Copy message" read={() => text} />
         </div>
+      )}
+      {at !== null && isTouch && (
+        <Menu opened={isMenuOpen} onChange={setMenuOpen} position="bottom-end">
+          <Menu.Target>
+            <button type="button" className="visually-hidden" aria-label="Message actions" />
+          </Menu.Target>
+          <Menu.Dropdown>
+            {actions.map(({ label, key, Icon, act }) => (
+              <Menu.Item key={key} mih={44} leftSection={<Icon size={16} />} onClick={act}>
+                {label}
+              </Menu.Item>
+            ))}
+            <Menu.Item
+              mih={44}
+              leftSection={<IconCopy size={16} />}
+              onClick={() => void navigator.clipboard.writeText(text).catch(() => undefined)}
+            >
+              Copy message
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
       )}
     </div>
   );
@@ -135,12 +172,14 @@ function Said({ who, at, text, actions, children }: SaidProps) {
 
 function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) {
   const { messageId } = entry;
+  const personText = usePersonText();
+  const actions = useMessageActions(entry, isStep ? null : messageId);
   return (
     <Said
-      who={entry.by ?? (isStep ? 'Task' : 'Callboard')}
+      who={entry.by !== null ? personText(entry.by) : isStep ? 'Task' : 'Callboard'}
       at={entry.at}
       text={entry.text}
-      actions={!isStep && messageId !== null && <MessageActions entry={{ ...entry, messageId }} />}
+      actions={actions}
     >
       <div className={clsx(css.user, 'pre-wrap')}>
         <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
@@ -299,8 +338,12 @@ function noticeTitle(code: string): string | null {
   return known.success ? TITLES[known.data] : null;
 }
 
-interface MessageActionsProps {
-  entry: { stageId: StageId; index: number; messageId: MessageId; text: string };
+interface MessageAction {
+  label: string;
+  /** The key of it while the message is in hand. */
+  key: string;
+  Icon: Icon;
+  act: () => void;
 }
 
 const ACTIONS = [
@@ -308,44 +351,16 @@ const ACTIONS = [
   { kind: 'fork', label: 'Fork from here', key: 'f', Icon: IconGitFork },
 ] as const;
 
-/** Goes back to before a message, or forks the stage there: buttons under a pointer, a menu under a thumb. */
-function MessageActions({ entry }: MessageActionsProps) {
-  const { stageId, messageId, text, index } = entry;
+/** Goes back to before a message, or forks the stage there. @param messageId null: neither can be done there */
+function useMessageActions({ stageId, text, index }: Entry<'user'>, messageId: MessageId | null): MessageAction[] {
   const { goneBack } = useTranscriptDeps();
-  const isTouch = useMediaQuery('(pointer: coarse)', false, { getInitialValueInEffect: false });
-  const open = (kind: MomentAction['kind']) => momentDialog.open({ kind, stageId, message: { id: messageId, text } });
+  if (messageId === null) return [];
   // From what was taken back, a fork is the way to how it was then.
   const isRewound = rewoundBy(goneBack, index) !== null;
-  const actions = ACTIONS.filter(({ kind }) => kind === 'fork' || !isRewound);
-  if (isTouch)
-    return (
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size={44} aria-label="Message actions">
-            <IconDots size={16} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {actions.map(({ kind, label, Icon }) => (
-            <Menu.Item key={kind} mih={44} leftSection={<Icon size={16} />} onClick={() => open(kind)}>
-              {label}
-            </Menu.Item>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
-    );
-  return actions.map(({ kind, label, key, Icon }) => (
-    <button
-      key={kind}
-      type="button"
-      aria-label={label}
-      title={`${label} (${key.toUpperCase()})`}
-      data-row-key={key}
-      onClick={() => open(kind)}
-    >
-      <Icon size={16} />
-    </button>
-  ));
+  return ACTIONS.filter(({ kind }) => kind === 'fork' || !isRewound).map(({ kind, ...action }) => ({
+    ...action,
+    act: () => momentDialog.open({ kind, stageId, message: { id: messageId, text } }),
+  }));
 }
 
 /** The actions for a notice about settings. */

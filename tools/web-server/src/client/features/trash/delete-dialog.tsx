@@ -1,4 +1,4 @@
-import type { BuildFolders, Removal, StageId, StageView } from '@callboard/contract';
+import { type BuildFolders, isActive, isChecking, type Removal, type StageView } from '@callboard/contract';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -40,29 +40,42 @@ function Asked({ stage, opened }: { stage: StageView; opened: boolean }) {
   });
   return (
     <ConfirmDelete
-      stageId={stage.id}
+      stage={stage}
       opened={opened}
-      title={stage.title}
       busy={remove.isPending}
-      confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
+      confirm={(order) => remove.mutate({ stageId: stage.id, ...order })}
       close={deleteDialog.close}
     />
   );
 }
 
+/** What must end before a stage is deleted; null if nothing runs. A conversation in a terminal is not ours to end. */
+function runningOf({ session }: StageView): { text: string; verb: string | null } | null {
+  if (session === null) return null;
+  if (session.terminal !== null)
+    return {
+      text: 'Its conversation goes on in a terminal. Take it back or end it there, then delete it.',
+      verb: null,
+    };
+  if (isChecking(session)) return { text: 'A check is running. It is stopped first.', verb: 'Stop and delete' };
+  if (isActive(session.state))
+    return { text: 'Claude is working on it and is stopped first.', verb: 'Stop and delete' };
+  return session.state === 'idle' ? { text: 'Its Claude session is ended.', verb: 'Delete' } : null;
+}
+
 interface ConfirmDeleteProps {
-  stageId: StageId;
+  stage: StageView;
   opened: boolean;
-  /** The stage's title. */
-  title: string;
   busy: boolean;
-  confirm: (buildFolders: BuildFolders) => void;
+  confirm: (order: { buildFolders: BuildFolders; endSession?: true }) => void;
   close: () => void;
 }
 
-/** Asks before deleting a stage, and says what is deleted, kept and restorable. */
-function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: ConfirmDeleteProps) {
+/** Asks before deleting a stage, and says what is ended, deleted, kept and restorable. */
+function ConfirmDelete({ stage, opened, busy, confirm, close }: ConfirmDeleteProps) {
+  const { id: stageId, title } = stage;
   const [choice, setChoice] = useState<BuildFolders>('delete');
+  const running = runningOf(stage);
   const plan = useQuery({
     queryKey: ['removal', stageId],
     enabled: opened,
@@ -74,6 +87,7 @@ function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: Confirm
   return (
     <Dialog opened={opened} close={close} title={`Delete ${title}`} size={520} closeOnClickOutside>
       <Stack gap="md">
+        {running !== null && <p>{running.text}</p>}
         <p>The card, its transcript and its queue are deleted. Its decisions stay in the decision log.</p>
         {plan.isLoading && <Text c="dimmed">Checking its worktree...</Text>}
         {plan.error !== null && (
@@ -85,8 +99,15 @@ function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: Confirm
         <Button variant="default" onClick={close} data-autofocus>
           Cancel
         </Button>
-        <Button onClick={() => confirm(plan.isSuccess ? choice : 'keep')} loading={busy} disabled={plan.isLoading}>
-          Delete
+        <Button
+          color="red"
+          onClick={() =>
+            confirm({ buildFolders: plan.isSuccess ? choice : 'keep', ...(running !== null && { endSession: true }) })
+          }
+          loading={busy}
+          disabled={plan.isLoading || running?.verb === null}
+        >
+          {running?.verb ?? 'Delete'}
         </Button>
       </Group>
     </Dialog>

@@ -66,8 +66,38 @@ it('says what deleting a stage removes and keeps, and what became of it', async 
   await screen.findByText('1 item moved to the trash (8 B). 1 build folder deleted (2.0 kB).');
   expect(server.received.at(-1)).toEqual({
     command: 'remove_stage',
-    input: { stageId: 'STAGE-1', buildFolders: 'delete' },
+    input: { stageId: 'STAGE-1', buildFolders: 'delete', endSession: true },
   });
+});
+
+it.each([
+  ['idle', 'Its Claude session is ended.', 'Delete'],
+  ['waiting', 'Claude is working on it and is stopped first.', 'Stop and delete'],
+] as const)('says before it deletes what becomes of a session that is %s, and ends it', async (state, text, verb) => {
+  const open = board({ stages: [{ stage: login, session: session('STAGE-1', { state }) }] });
+  const { user, server } = openPage('/stages/STAGE-1', open);
+  server.answer({ get_removal: () => ({ removal }) });
+  await user.click(await screen.findByRole('button', { name: 'More' }));
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete', hidden: true }));
+  const dialog = within(await screen.findByRole('dialog', { name: 'Delete Login form' }));
+  await dialog.findByText(text);
+  await dialog.findByRole('list', { name: 'Moved to the trash' });
+  await user.click(dialog.getByRole('button', { name: verb }));
+  const sent = () => server.received.filter(({ command }) => command === 'remove_stage');
+  await expect.poll(sent).toMatchObject([{ input: { stageId: 'STAGE-1', endSession: true } }]);
+});
+
+it('deletes nothing whose conversation goes on in a terminal', async () => {
+  const terminal = { since: login.createdAt, by: 'Ada' };
+  const open = board({ stages: [{ stage: login, session: session('STAGE-1', { state: 'ended', terminal }) }] });
+  const { user, server } = openPage('/stages/STAGE-1', open);
+  server.answer({ get_removal: () => ({ removal }) });
+  await user.click(await screen.findByRole('button', { name: 'More' }));
+  await user.click(await screen.findByRole('menuitem', { name: 'Delete', hidden: true }));
+  const dialog = within(await screen.findByRole('dialog', { name: 'Delete Login form' }));
+  await dialog.findByText(/goes on in a terminal/);
+  await dialog.findByRole('list', { name: 'Moved to the trash' });
+  expect(dialog.getByRole('button', { name: 'Delete' })).toHaveProperty('disabled', true);
 });
 
 it('lists the trash, restores from it, and says at the field why a folder will not do', async () => {
@@ -119,7 +149,7 @@ it('reopens a done stage, and says that a message would', async () => {
   const [open] = board({ stages: [{ stage: login, session: session('STAGE-1', worked) }] }).stages;
   if (open === undefined) throw new Error('the board is empty');
   server.answer({ reopen_stage: () => ({ stage: open }) });
-  await screen.findByText(/^This stage is done; a message reopens it\./);
+  await screen.findByText('This stage is done. Send a message to reopen it.');
   await user.click(screen.getByRole('button', { name: 'Reopen' }));
   const sent = () => server.received.filter(({ command }) => command === 'reopen_stage');
   await expect.poll(sent).toMatchObject([{ input: { stageId: 'STAGE-1' } }]);

@@ -1,7 +1,7 @@
 import type { Decision } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { decision, request } from '../../../test/samples.ts';
-import { answerText, decisionText, decisionThatStands, deliveryText } from './decision-text.ts';
+import { answerText, asReadBy, decisionText, decisionThatStands, deliveryText } from './decision-text.ts';
 
 const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);
 
@@ -62,4 +62,11 @@ it('counts every decision as standing, including an expiry, but not a request cl
   }
   expect(decisionThatStands({ decision: decision(asked, { outcome: 'closed' }) })).toBeNull();
   expect(decisionThatStands({ decision: null })).toBeNull();
+});
+
+it('says of a decision of the reader that it was theirs, on whatever device', () => {
+  const own = made({ device: 'Terminal on desk' });
+  expect(decisionText(asReadBy('Ada', own))).toBe('Allowed by you after 4 min 12 s');
+  expect(asReadBy('Bo', own)).toBe(own);
+  expect(asReadBy('', made({ by: null })).by).toBeNull();
 });

@@ -5,6 +5,12 @@ import { requestKinds } from './registry.ts';
 
 const byPerson = (decision: Decision) => (decision.by === null ? '' : ` ${byWhom(decision)}`);
 
+/** Returns a decision as the person of this name reads it: what they decided was decided "by you", on whatever device. */
+export function asReadBy(me: string, decision: Decision): Decision {
+  const { device: _, ...rest } = decision;
+  return decision.by === me && me !== '' ? { ...rest, by: 'you' } : decision;
+}
+
 /** Whether the input that ran differs from the one Claude asked for. */
 export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
   requestKinds[kind].showsChangedInput && outcome === 'allowed' && updatedInput !== null;
