@@ -9,6 +9,7 @@ import {
   IconCoin,
   IconCpu,
   IconDevices,
+  IconDeviceTv,
   IconFlag,
   IconFolder,
   IconFolderPlus,
@@ -25,6 +26,7 @@ import {
   IconMoon,
   IconPlayerPause,
   IconPlayerPlay,
+  IconPlugOff,
   IconPlus,
   IconServer2,
   IconShieldCheck,
@@ -36,7 +38,7 @@ import fuzzysort from 'fuzzysort';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { useEditStage } from '../data/board-commands.ts';
-import { budgetsDialog, helpDialog, limitsDialog, loginsDialog, pausesDialog } from '../data/dialogs.ts';
+import { budgetsDialog, crashDialog, helpDialog, limitsDialog, loginsDialog, pausesDialog } from '../data/dialogs.ts';
 import { usePutPause } from '../data/pauses.tsx';
 import { boardQuery, useCapabilities } from '../data/queries.ts';
 import { useSetModel } from '../data/session-commands.ts';
@@ -154,6 +156,7 @@ export function usePageEntries(): PaletteEntry[] {
     ...(hasMachines
       ? [page('/machines', 'Machines', { icon: <IconServer2 {...ICON} />, words: 'hosts servers load memory lost' })]
       : []),
+    page('/wall', 'Wall', { icon: <IconDeviceTv {...ICON} />, words: 'monitor full screen departures room tv' }),
     page('/trash', 'Trash', { icon: <IconTrash {...ICON} />, words: 'deleted leftovers restore' }),
     // Opened once the palette has closed.
     ...pauses,
@@ -172,6 +175,10 @@ export function usePageEntries(): PaletteEntry[] {
     entry('logins', 'Logins', () => setTimeout(loginsDialog.open), {
       icon: <IconDevices {...ICON} />,
       words: 'add device phone qr link revoke account',
+    }),
+    entry('crash', 'Pull the plug...', () => setTimeout(crashDialog.open), {
+      icon: <IconPlugOff {...ICON} />,
+      words: 'kill crash restart sigkill test',
     }),
     entry('logout', 'Log out', () => logout.mutate(undefined), {
       icon: <IconLogout {...ICON} />,

@@ -31,7 +31,19 @@ it('continue a stage that stopped, in its terminal too, and name its branch', ()
     lastTurn: { ...succeeded, outcome: 'interrupted' },
   });
   expect(actions({ worktree }, stopped)).toEqual([
-    ...['open', 'changes', 'continue', 'finish', 'hold', 'rename', 'edit', 'terminal', 'copy-branch', 'delete'],
+    ...[
+      'open',
+      'changes',
+      'continue',
+      'finish',
+      'hold',
+      'rename',
+      'edit',
+      'terminal',
+      'copy-branch',
+      'replay',
+      'delete',
+    ],
   ]);
 });
 
