@@ -35,12 +35,11 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   await page.getByRole('region', { name: 'Decision log' }).waitFor();
 
   isAway = true;
-  const sessions = page.getByRole('link', { name: 'Sessions', exact: true });
-  await sessions.click();
+  await page.getByRole('link', { name: /^Inbox/ }).click();
   await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
   expect(await page.evaluate(() => 'isSame' in window)).toBe(true);
   isAway = false;
   await page.getByRole('button', { name: 'Reload the page' }).click();
-  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
-  expect(new URL(page.url()).pathname).toBe('/sessions');
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/inbox');
 });

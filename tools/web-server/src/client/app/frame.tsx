@@ -230,7 +230,7 @@ function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
 /** A page's letter counts this long after the G before it. */
 const SEQUENCE_MS = 1_500;
 
-const PAGE_KEYS: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
+const PAGE_KEYS: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/?view=list', d: '/decisions' };
 
 /** The keys that work on every page. The palette's key works over the request overlay as well. */
 function useFrameKeys(top: Layer): void {

@@ -40,7 +40,7 @@ it('shows what is found under its stage, with the words marked, and leads to the
   ]);
   const [first, second] = links();
   expect(first?.getAttribute('href')).toBe('/stages/STAGE-1?entry=12&mark=rate');
-  expect(second?.textContent).toMatch(/^Bash/);
+  expect(second?.textContent).toMatch(/^Command/);
   expect(within(screen.getByRole('region', { name: 'Results' })).getAllByText('rate')[0]?.tagName).toBe('MARK');
 });
 
