@@ -193,8 +193,7 @@ function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
         <h1>You are not logged in</h1>
         {isKeyLost && (
           <p>
-            This browser no longer has the key of its login; clearing site data removes it, for example. Nothing else is
-            lost.
+            Your login was cleared from this browser. Nothing else is lost.
           </p>
         )}
         <p>
