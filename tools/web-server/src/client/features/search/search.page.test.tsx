@@ -118,7 +118,7 @@ it('finds in transcripts from the palette, below the stages, and opens all resul
   await user.keyboard('{Control>}k{/Control}');
   await user.type(await screen.findByRole('combobox', { name: 'Search or command' }), 'login');
   const group = within(await screen.findByRole('group', { name: 'In transcripts' }));
-  expect(group.getAllByRole('option').map((one) => one.textContent)).toEqual(['The rate is limitedClaude · Refunds']);
+  expect(group.getAllByRole('option').map((one) => one.textContent)).toEqual(['The rate is limitedRefunds · Claude']);
   expect(screen.getAllByRole('option')[0]?.textContent).toMatch(/^Log/);
   await user.click(screen.getByRole('option', { name: 'All results for "login"' }));
   await expect.poll(() => `${location.pathname}${location.search}`).toBe('/search?q=login');
