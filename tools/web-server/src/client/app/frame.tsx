@@ -191,11 +191,7 @@ function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
       <div className={css.center}>
         <BrandMark size={40} />
         <h1>You are not logged in</h1>
-        {isKeyLost && (
-          <p>
-            Your login was cleared from this browser. Nothing else is lost.
-          </p>
-        )}
+        {isKeyLost && <p>Your login was cleared from this browser. Nothing else is lost.</p>}
         <p>
           Press <kbd>l</kbd> in Callboard’s terminal, or run this command, and open the link that is printed. Each link
           works once.
