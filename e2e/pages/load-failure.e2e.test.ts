@@ -5,7 +5,7 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   const { page, api, origin } = await openEmptyBoard();
   await api.stage('Audit log', [{ text: 'Done.' }]);
   let isAway = true;
-  for (const path of ['**/assets/{decision-log,sessions-table,palette,board-forms}*', '**/api/health'])
+  for (const path of ['**/assets/{decision-log,inbox-page,palette,board-forms}*', '**/api/health'])
     await page.route(path, (route) => (isAway ? route.abort() : route.continue()));
   await page.goto(origin); // the board loads its forms before anybody opens one
   await page.getByText('The form could not be loaded').waitFor();

@@ -12,6 +12,7 @@ import {
   IconPlus,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import clsx from 'clsx';
 import { type ComponentType, useCallback } from 'react';
 import { useSearchParams } from 'react-router';
 import { useBoardUi } from '../../data/board-ui.ts';
@@ -219,7 +220,7 @@ function DisplaySwitch({ hasStructure }: { hasStructure: boolean }) {
     },
   });
   return (
-    <nav className={css.displays} aria-label="Show the board as">
+    <nav className={clsx(css.displays, !hasStructure && 'hidden-on-phone')} aria-label="Show the board as">
       {shown.map((one) => {
         const Icon = ICONS[one];
         return (
