@@ -12,7 +12,6 @@ import {
   IconPlus,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import clsx from 'clsx';
 import { type ComponentType, useCallback } from 'react';
 import { useSearchParams } from 'react-router';
 import { useBoardUi } from '../../data/board-ui.ts';
@@ -220,7 +219,7 @@ function DisplaySwitch({ hasStructure }: { hasStructure: boolean }) {
     },
   });
   return (
-    <nav className={clsx(css.displays, !hasStructure && 'hidden-on-phone')} aria-label="Show the board as">
+    <nav className={css.displays} data-flat={!hasStructure || undefined} aria-label="Show the board as">
       {shown.map((one) => {
         const Icon = ICONS[one];
         return (
