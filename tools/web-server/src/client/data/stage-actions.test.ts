@@ -24,7 +24,7 @@ it('are those that a stage has in its state, opening it first and what ends it l
 });
 
 it('continue a stage that stopped, in its terminal too, and name its branch', () => {
-  const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', baseCommit: 'abc', targetBranch: 'main' };
+  const worktree = { path: '/w/STAGE-1', branch: 'callboard/STAGE-1', base: 'abc' };
   const stopped = session('STAGE-1', {
     state: 'ended',
     sessionId: 's1',
