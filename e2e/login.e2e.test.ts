@@ -145,7 +145,7 @@ it('says in plain words that the key of the login was lost, does not redirect in
     if (request.url().includes('/api/')) requests += 1;
   });
   await page.goto(origin);
-  await page.getByText('This browser no longer has the key of its login').waitFor();
+  await page.getByText('Your login was cleared from this browser').waitFor();
   await page.getByText('npx callboard link').waitFor();
   const before = requests;
   await page.waitForTimeout(3_000);

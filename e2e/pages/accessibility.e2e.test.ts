@@ -132,8 +132,8 @@ const STATES: Record<string, State> = {
     await turnTo(page, `/inbox?stage=${failed}`);
     await page.getByRole('button', { name: 'Continue' }).waitFor();
   },
-  'the sessions': async (page) => {
-    await turnTo(page, '/sessions');
+  'the board as a list': async (page) => {
+    await turnTo(page, '/?view=list');
     await alone(page);
     await page.getByRole('table').waitFor();
   },

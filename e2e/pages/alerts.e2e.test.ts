@@ -41,8 +41,8 @@ it('tells what waits in title and icon of every tab, and notifies once, and only
   await page.getByRole('menuitemcheckbox', { name: 'Notify me' }).click();
   await page.keyboard.press('Escape');
   const second = await context.newPage();
-  await second.goto(`${origin}/sessions`);
-  await second.getByRole('heading', { name: 'Sessions' }).waitFor();
+  await second.goto(`${origin}/rules`);
+  await second.getByRole('heading', { name: 'Rules' }).waitFor();
   const start = async (title: string) => api.start(await api.stage(title, [bash(`touch ${title}`), { text: 'Done.' }]));
   const titles = async () => [await page.title(), await second.title()];
   // Either tab may be the one that notifies.
@@ -51,22 +51,22 @@ it('tells what waits in title and icon of every tab, and notifies once, and only
   // A person looks at one tab, though not this one.
   await check(page, 'hidden');
   await start('One');
-  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
+  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Rules · Callboard']);
   await second.getByRole('dialog', { name: 'One: Run this command?' }).waitFor();
 
   await check(second, 'hidden');
   await start('Two');
-  await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
+  await expect.poll(titles).toEqual(['(2) Callboard', '(2) Rules · Callboard']);
   await expect.poll(all).toEqual(['Two: Run this command?']);
 
   // Answered requests are no longer counted, even in a tab that nobody looks at.
   await check(second, 'visible');
   await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
-  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
+  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Rules · Callboard']);
   const icon = () => page.locator('link[rel="icon"]').getAttribute('href');
   await expect.poll(icon).toBe('/favicon-needs-you.svg');
   await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
-  await expect.poll(titles).toEqual(['Callboard', 'Sessions · Callboard']);
+  await expect.poll(titles).toEqual(['Callboard', 'Rules · Callboard']);
   await expect.poll(icon).toBe('/favicon.svg');
   expect(await all()).toEqual(['Two: Run this command?']);
 

@@ -100,7 +100,7 @@ itAll(
     await expect.poll(() => options(page, 'Files').count()).toBe(0);
     for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
     await messageBox(page).pressSequentially('@zzz');
-    await page.getByText('No file has this in its path.').waitFor();
+    await page.getByText('No matching files').waitFor();
     for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
     await messageBox(page).press('Enter');
     await expect

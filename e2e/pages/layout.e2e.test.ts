@@ -91,7 +91,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   const views = new Map<string, Page>();
   const paths = ['/', `/stages/${failed}`];
   // Two pages represent the others, whose frame and rows are the same.
-  for (const path of ALL ? [...paths, `/stages/${failed}?tab=details`, '/inbox', '/sessions', '/decisions'] : paths) {
+  for (const path of ALL ? [...paths, `/stages/${failed}?tab=details`, '/inbox', '/?view=list', '/decisions'] : paths) {
     const page = path === '/' ? first : await context.newPage();
     if (page !== first) await page.goto(origin + path);
     await page.getByRole('main').getByRole('heading').first().waitFor();
@@ -182,7 +182,7 @@ it('has room on a phone for the controls that end a stage, and for the filters o
   await page.setViewportSize(PHONE);
   const failed = await api.stage('Nightly export', [refused]);
   await api.start(failed);
-  await page.goto(`${origin}/sessions`);
+  await page.goto(`${origin}/?view=list`);
   const row = page.getByRole('row', { name: /Nightly export/ });
   await row.getByText('Last turn failed').waitFor();
   await row.getByText('No access').waitFor();

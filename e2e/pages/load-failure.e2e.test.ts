@@ -5,7 +5,7 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   const { page, api, origin } = await openEmptyBoard();
   await api.stage('Audit log', [{ text: 'Done.' }]);
   let isAway = true;
-  for (const path of ['**/assets/{decision-log,sessions-table,palette,board-forms}*', '**/api/health'])
+  for (const path of ['**/assets/{decision-log,inbox-page,palette,board-forms}*', '**/api/health'])
     await page.route(path, (route) => (isAway ? route.abort() : route.continue()));
   await page.goto(origin); // the board loads its forms before anybody opens one
   await page.getByText('The form could not be loaded').waitFor();
@@ -35,12 +35,11 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   await page.getByRole('region', { name: 'Decision log' }).waitFor();
 
   isAway = true;
-  const sessions = page.getByRole('link', { name: 'Sessions', exact: true });
-  await sessions.click();
+  await page.getByRole('link', { name: /^Inbox/ }).click();
   await page.getByRole('alert').getByText('This page could not be loaded').waitFor();
   expect(await page.evaluate(() => 'isSame' in window)).toBe(true);
   isAway = false;
   await page.getByRole('button', { name: 'Reload the page' }).click();
-  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
-  expect(new URL(page.url()).pathname).toBe('/sessions');
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/inbox');
 });

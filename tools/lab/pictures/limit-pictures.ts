@@ -58,7 +58,7 @@ export const limitPictures: Record<string, (page: Page, show: Show) => Promise<v
   'limit-near': (page) => withLimits(page, { status: 'near' }, () => openAlone(page, '/')),
   'limit-board': (page) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => openAlone(page, '/')),
   'limit-sessions': (page) =>
-    withLimits(page, { status: 'reached', wait: 'by-itself' }, () => openAlone(page, '/sessions')),
+    withLimits(page, { status: 'reached', wait: 'by-itself' }, () => openAlone(page, '/?view=list')),
   'limit-stage': (page, show) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => show()),
   'limit-kept': (page, show) => withLimits(page, { status: 'reached', wait: 'kept' }, () => show()),
   'limit-details': (page, show) => withLimits(page, { status: 'reached', wait: 'by-itself' }, () => show('details')),

@@ -69,7 +69,7 @@ const PICTURES: Record<string, Check> = {
     await page.getByRole('menu').waitFor();
   },
   sessions: async (page) => {
-    await open('/sessions')(page);
+    await open('/?view=list')(page);
     await alone(page);
   },
   search: async (page) => {
@@ -413,7 +413,7 @@ async function manyStages(page: Page): Promise<void> {
     if ((await table.getAttribute('aria-expanded')) === 'false') await table.click();
   });
   await everyWay(page, 'crowd-sessions', async () => {
-    await open('/sessions')(page);
+    await open('/?view=list')(page);
     await alone(page);
   });
   await page.unroute('**/api/board');

@@ -31,6 +31,21 @@ it('lists folders from the home folder, repositories first, without files and hi
   expect((await list('~/shop')).folder).toMatchObject({ name: 'shop', isRepository: true });
 });
 
+it('begins with the repository in which Callboard was started, wherever that is, and lists it once', async () => {
+  const { home } = await setUp();
+  const elsewhere = await temporaryFolder();
+  await mkdir(join(elsewhere, 'till', '.git'), { recursive: true });
+  await mkdir(join(elsewhere, 'till', 'src'));
+  const listed = async (startedIn: string, path?: string) => {
+    const { folders } = await listFolders({ home, dataDir: '/nowhere', startedIn }, path);
+    return folders.map((folder) => folder.name);
+  };
+  expect((await listed(join(elsewhere, 'till', 'src')))[0]).toBe('till');
+  expect((await listed(join(home, 'shop'))).slice(0, 2)).toEqual(['shop', 'notes']);
+  expect(await listed(join(elsewhere, 'till'), home)).not.toContain('till');
+  expect(await listed(elsewhere)).not.toContain('till');
+});
+
 it('begins above a home folder that does not exist', async () => {
   const { home } = await setUp();
   const { folder } = await listFolders({ home: join(home, 'no', 'home'), dataDir: '/nowhere' });

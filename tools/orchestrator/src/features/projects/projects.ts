@@ -169,6 +169,8 @@ export interface FolderDeps {
   home: string;
   /** Callboard's own folder, which is not listed. */
   dataDir: string;
+  /** Where Callboard was started; undefined if unknown. */
+  startedIn?: string | undefined;
 }
 
 const MAX = 500;
@@ -176,11 +178,12 @@ const MAX = 500;
 const NOT_LISTED = ['/proc', '/sys', '/dev'];
 
 /**
- * Lists the folders within a folder, for choosing a repository. Files and hidden folders are left out, and nothing of their
+ * Lists the folders within a folder, for choosing a repository. The first list, of the home folder, begins with the
+ * repository in which Callboard was started. Files and hidden folders are left out, and nothing of their
  * content is read.
  * @throws Rejection `bad_request`, `unknown_folder`, `folder_unreadable`
  */
-export async function listFolders({ home, dataDir }: FolderDeps, given?: string): Promise<FolderList> {
+export async function listFolders({ home, dataDir, startedIn }: FolderDeps, given?: string): Promise<FolderList> {
   const wanted = given === undefined ? await existingFolder(home) : expandHome(given, home);
   if (!isAbsolute(wanted) || wanted.includes('\0'))
     throw new Rejection('bad_request', `${given} is not an absolute path. Start it with / or ~.`);
@@ -195,11 +198,14 @@ export async function listFolders({ home, dataDir }: FolderDeps, given?: string)
   const shown = entries.filter((entry) => !entry.name.startsWith('.') && !isOff(join(path, entry.name)));
   const found = (await Promise.all(shown.map((entry) => folderOf(path, entry)))).filter((folder) => folder !== null);
   found.sort((a, b) => Number(b.isRepository) - Number(a.isRepository) || a.name.localeCompare(b.name, 'en'));
+  const here = given === undefined && startedIn !== undefined ? await repositoryAbove(startedIn) : null;
+  const offered = here === null || isOff(here.path) ? [] : [here];
+  const folders = [...offered, ...found.filter((one) => one.path !== here?.path)];
   return {
     folder: { name: basename(path) || path, path, isRepository: await isRepository(path) },
     parent: path === dirname(path) ? null : dirname(path),
-    folders: found.slice(0, MAX),
-    isCut: found.length > MAX,
+    folders: folders.slice(0, MAX),
+    isCut: folders.length > MAX,
   };
 }
 
@@ -217,6 +223,12 @@ async function folderOf(parent: string, entry: Dirent): Promise<Folder | null> {
       )
     : entry.isDirectory();
   return isFolder ? { name: entry.name, path, isRepository: await isRepository(path) } : null;
+}
+
+/** The repository that a folder is in; null if it is in none. */
+async function repositoryAbove(folder: string): Promise<Folder | null> {
+  if (await isRepository(folder)) return { name: basename(folder) || folder, path: folder, isRepository: true };
+  return folder === dirname(folder) ? null : repositoryAbove(dirname(folder));
 }
 
 /** A worktree has a file `.git`. Whether git accepts it shows when it is chosen. */

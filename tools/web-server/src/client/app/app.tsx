@@ -2,7 +2,7 @@ import type { StageId, StageView } from '@callboard/contract';
 import { Button, createTheme, type MantineColorsTuple, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { type QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
-import { BrowserRouter, Link, Route, Routes, useLocation, useNavigate } from 'react-router';
+import { BrowserRouter, Link, Navigate, Route, Routes, useLocation, useNavigate } from 'react-router';
 import { useBoardUi } from '../data/board-ui.ts';
 import { boardQuery } from '../data/queries.ts';
 import { useRemakeWorktree, useReopenStage, useStartStage } from '../data/stage-commands.ts';
@@ -25,6 +25,8 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
                   {PAGES.map(({ path, Content }) => (
                     <Route key={path} path={path} element={<Content />} />
                   ))}
+                  {/* The name of the list in earlier versions. */}
+                  <Route path="sessions" element={<Navigate to="/?view=list" replace />} />
                   <Route path="*" element={<NotFoundPage />} />
                 </Route>
               </Routes>

@@ -195,12 +195,7 @@ function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
       <div className={css.center}>
         <BrandMark size={40} />
         <h1>You are not logged in</h1>
-        {isKeyLost && (
-          <p>
-            This browser no longer has the key of its login; clearing site data removes it, for example. Nothing else is
-            lost.
-          </p>
-        )}
+        {isKeyLost && <p>Your login was cleared from this browser. Nothing else is lost.</p>}
         <p>
           Press <kbd>l</kbd> in Callboard’s terminal, or run this command, and open the link that is printed. Each link
           works once.
@@ -234,7 +229,7 @@ function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
 /** A page's letter counts this long after the G before it. */
 const SEQUENCE_MS = 1_500;
 
-const PAGE_KEYS: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
+const PAGE_KEYS: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/?view=list', d: '/decisions' };
 
 /** The keys that work on every page. The palette's key works over the request overlay as well. */
 function useFrameKeys(top: Layer): void {

@@ -1,6 +1,6 @@
 import { CLAUDE_UNCHECKED, type ClaudeState, NO_LIMITS, stagesNeedingYou } from '@callboard/contract';
 import { ActionIcon, Button, Group, Menu, Text } from '@mantine/core';
-import { IconHistory, IconInbox, IconLayoutColumns, IconList, IconSearch, IconUserCircle } from '@tabler/icons-react';
+import { IconHistory, IconInbox, IconLayoutColumns, IconSearch, IconUserCircle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { NavLink } from 'react-router';
@@ -34,9 +34,6 @@ export function Header() {
           <span className={css.word}>Board</span>
         </PageLink>
         <InboxLink />
-        <PageLink to="/sessions" entry={FRAME_KEYS.sessions} icon={<IconList size={20} stroke={1.75} aria-hidden />}>
-          <span className={css.word}>Sessions</span>
-        </PageLink>
         <PageLink
           to="/decisions"
           entry={FRAME_KEYS.decisions}

@@ -22,16 +22,13 @@ it('lists every key on ?, and closes the list on Escape', async () => {
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
 });
 
-it('goes to the sessions by the keys that their link names, and keeps their order in the address', async () => {
+it('shows the board as a list by the keys G S, and keeps its order in the address', async () => {
   onTestFinished(paletteDialog.close);
   const { user } = openPage('/', view);
   await screen.findByRole('region', { name: 'Ready' });
-  const link = within(screen.getByRole('navigation', { name: 'Pages' })).getByRole('link', { name: 'Sessions' });
-  expect(link.title).toBe('Go to the sessions (G S)');
   await user.keyboard('gs');
-  await screen.findByRole('heading', { name: 'Sessions' });
   await user.click(await screen.findByRole('button', { name: 'Cost' }));
-  await expect.poll(() => location.search).toBe('?sort=cost&order=down');
+  await expect.poll(() => location.search).toBe('?view=list&sort=cost&order=down');
   const header = () => screen.getByRole('columnheader', { name: 'Cost' }).getAttribute('aria-sort');
   await expect.poll(header).toBe('descending');
   screen.getByRole('link', { name: 'Audit log' });

@@ -13,7 +13,7 @@ export const FRAME_KEYS = {
   help: { keys: ['?'], does: 'Keyboard shortcuts' },
   board: { keys: ['G', 'B'], does: 'Go to the board' },
   inbox: { keys: ['G', 'I'], does: 'Go to the inbox' },
-  sessions: { keys: ['G', 'S'], does: 'Go to the sessions' },
+  list: { keys: ['G', 'S'], does: 'Go to the board as a list' },
   decisions: { keys: ['G', 'D'], does: 'Go to the decisions' },
   newStage: { keys: ['N'], does: 'New stage' },
   find: { keys: ['/'], does: 'Find on the board' },
@@ -64,7 +64,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     ],
   },
   {
-    title: 'The board and the sessions',
+    title: 'The board and its list',
     entries: [
       { keys: ['J'], does: 'Next stage' },
       { keys: ['K'], does: 'Previous stage' },
@@ -76,7 +76,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['Space'], does: 'Pick up the stage, and drop it' },
       { keys: ['←', '→'], does: 'Move it to another column' },
       { keys: ['Esc'], does: 'Put it back, or clear the selection' },
-      { keys: ['V'], does: 'Show the board as columns, groups or graph' },
+      { keys: ['V'], does: 'Show the board as columns, list, groups or graph' },
     ],
   },
   {

@@ -16,7 +16,6 @@ const LazyCardRequest = lazyComponent(async () => ({
 }));
 const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 const DecisionLog = lazyComponent(() => import('../features/decisions/decision-log.tsx'));
-const SessionsTable = lazyComponent(() => import('../features/board/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
 const Search = lazyComponent(() => import('../features/search/search-page.tsx'));
 const AllRules = lazyComponent(() => import('../features/rules/rules-page.tsx'));
@@ -63,7 +62,6 @@ export const PAGES: readonly PageOfApp[] = [
   { path: '', title: '', Content: BoardPage },
   { path: 'inbox', title: 'Inbox', Content: InboxPageContent },
   { path: 'decisions', title: 'Decisions', Content: DecisionLog },
-  { path: 'sessions', title: 'Sessions', Content: SessionsTable },
   { path: 'search', title: 'Search', Content: Search },
   { path: 'rules', title: 'Rules', Content: AllRules },
   { path: 'notifications', title: 'Notifications', Content: Notifications },

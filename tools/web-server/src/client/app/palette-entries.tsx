@@ -64,6 +64,8 @@ export interface PaletteEntry extends Findable {
   act: (() => void) | null;
   stageId: StageId | null;
   choices?: readonly PaletteEntry[];
+  /** Drawn on two lines, its hint below. */
+  isText?: true;
 }
 
 interface Check {
@@ -142,7 +144,11 @@ export function usePageEntries(): PaletteEntry[] {
     page('/?view=lanes', 'Board by group', { icon: <IconLayoutRows {...ICON} />, words: 'lanes epic ticket' }),
     page('/?view=graph', 'Graph of dependencies', { icon: <IconHierarchy {...ICON} />, words: 'board waits blocks' }),
     page('/inbox', 'Inbox', { icon: <IconInbox {...ICON} />, key: FRAME_KEYS.inbox }),
-    page('/sessions', 'Sessions', { icon: <IconList {...ICON} />, key: FRAME_KEYS.sessions }),
+    page('/?view=list', 'Board as a list', {
+      icon: <IconList {...ICON} />,
+      key: FRAME_KEYS.list,
+      words: 'sessions table cost context',
+    }),
     page('/decisions', 'Decisions', { icon: <IconHistory {...ICON} />, key: FRAME_KEYS.decisions }),
     page('/rules', 'Rules', {
       icon: <IconShieldCheck {...ICON} />,

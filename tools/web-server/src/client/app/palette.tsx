@@ -241,8 +241,19 @@ function Option({ id, entry, isSelected, select, choose }: OptionProps) {
       onClick={choose}
     >
       <span>{entry.icon}</span>
-      <span className="truncate">{entry.shown ?? entry.label}</span>
-      {entry.hint !== null && (
+      {entry.isText === true ? (
+        <div>
+          <Text inherit lineClamp={2}>
+            {entry.shown}
+          </Text>
+          <Hint size="xs" truncate>
+            {entry.hint}
+          </Hint>
+        </div>
+      ) : (
+        <span className="truncate">{entry.shown ?? entry.label}</span>
+      )}
+      {entry.isText !== true && entry.hint !== null && (
         <Group component="span" flex="none" wrap="nowrap" fz="xs">
           {entry.hint}
         </Group>
@@ -324,7 +335,8 @@ function useFoundTexts(typed: string): FoundTexts {
         group: GROUP_OF[result.kind] ?? 'In transcripts',
         icon: <ProjectMark name={board?.projects.get(stage.projectId) ?? ''} />,
         shown: <MarkedText text={snippet} marks={marks} />,
-        hint: [resultText(result), locationText(result), stage.title].filter((part) => part !== null).join(' · '),
+        hint: [stage.title, resultText(result), locationText(result)].filter((part) => part !== null).join(' · '),
+        isText: true,
         act: () => void navigate(resultPath(result)),
       },
     ];

@@ -29,12 +29,12 @@ export function useBudget(scope: Budget['scope']): Budget | null {
 
 type Scope = Budget['scope'];
 
-/** Whose budget it is: "Budget of today". */
+/** Whose budget it is: "Daily budget". */
 export function budgetName(scope: Scope, { projects, stages }: Pick<BoardView, 'projects' | 'stages'>): string {
-  if ('stageId' in scope) return `Budget of ${stages.find(({ id }) => id === scope.stageId)?.title ?? scope.stageId}`;
+  if ('stageId' in scope) return `${stages.find(({ id }) => id === scope.stageId)?.title ?? scope.stageId} budget`;
   if ('projectId' in scope)
-    return `Budget of ${projects.find(({ id }) => id === scope.projectId)?.name ?? scope.projectId}`;
-  return 'day' in scope ? 'Budget of today' : 'Budget of all stages';
+    return `${projects.find(({ id }) => id === scope.projectId)?.name ?? scope.projectId} budget`;
+  return 'day' in scope ? 'Daily budget' : 'Total budget';
 }
 
 /** The budget that keeps the stage from its work; null if none does, or it has something else to do. */

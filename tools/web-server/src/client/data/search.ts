@@ -2,7 +2,7 @@ import type { Indexing, SearchKind, SearchQuery, SearchResult } from '@callboard
 import { TransportError } from '@callboard/contract/client';
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query';
 import { client, isTransient } from '../lib/api-client.ts';
-import { pathText } from '../lib/tool-text.ts';
+import { pathText, toolTitle } from '../lib/tool-text.ts';
 
 /** While the index is built, more is found all the time. */
 const AGAIN_MS = 1_000;
@@ -38,7 +38,18 @@ export const SEARCH_KIND_TEXTS: Readonly<Record<SearchKind, string>> = {
   notice: 'Notices',
 };
 
-/** Where a result was found, or who said it: "Claude", "Bash", "Ada". */
+/** What Claude's own tools leave in a transcript. */
+const TOOL_TEXTS: Readonly<Record<string, string>> = {
+  Bash: 'Command',
+  Edit: 'Edited file',
+  MultiEdit: 'Edited file',
+  Write: 'Written file',
+  Read: 'Read file',
+  ExitPlanMode: 'Plan',
+  AskUserQuestion: 'Question',
+};
+
+/** Where a result was found, or who said it: "Claude", "Command", "Ada". */
 export function resultText({ kind, by, toolName, comment }: SearchResult): string {
   switch (kind) {
     case 'title':
@@ -54,7 +65,7 @@ export function resultText({ kind, by, toolName, comment }: SearchResult): strin
     case 'thinking':
       return 'Thinking';
     case 'tool':
-      return toolName ?? 'Output';
+      return toolName === null ? 'Output' : (TOOL_TEXTS[toolName] ?? toolTitle(toolName));
     case 'decision':
       return by === null ? 'Decision' : `Decision, ${by}`;
     case 'notice':

@@ -45,7 +45,7 @@ function useFileSuggestions(position: TextPosition, typed: string | null): Sugge
     does: folderOf(path),
   }));
   const isNone = data !== undefined && found.length === 0 && typed !== '';
-  return { found, note: isNone ? 'No file has this in its path.' : null };
+  return { found, note: isNone ? 'No matching files' : null };
 }
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);

@@ -1,6 +1,6 @@
 import { Box } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Hint } from './primitives.tsx';
+import { FullPage, Hint, Scroll, Toolbar } from './primitives.tsx';
 
 interface PlainPageProps {
   title: string;
@@ -12,14 +12,20 @@ interface PlainPageProps {
 /** A page that is one scrolling column below its heading. */
 export function PlainPage({ title, about, children }: PlainPageProps) {
   return (
-    <Box h="100%" p="12px var(--edge) 32px" style={{ overflow: 'auto' }}>
-      <h1>{title}</h1>
-      {about !== undefined && (
-        <Hint maw={680} m="4px 0 16px">
-          {about}
-        </Hint>
-      )}
-      {children}
-    </Box>
+    <FullPage>
+      <Toolbar>
+        <h1>{title}</h1>
+      </Toolbar>
+      <Scroll aria-label={title}>
+        <Box p="12px var(--edge) 32px">
+          {about !== undefined && (
+            <Hint maw={680} mb="lg">
+              {about}
+            </Hint>
+          )}
+          {children}
+        </Box>
+      </Scroll>
+    </FullPage>
   );
 }

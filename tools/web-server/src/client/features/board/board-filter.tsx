@@ -9,13 +9,18 @@ import { boardQuery, ownGroups } from '../../data/queries.ts';
 import { currentParams } from '../../lib/hooks.ts';
 import css from './board.module.css';
 
-/** How the board shows its stages: in columns, in columns cut into lanes of one group each, or as a graph of dependencies. */
-export type Display = 'columns' | 'lanes' | 'graph';
+/** How the board shows its stages: in columns, as a list, in columns cut into lanes of one group each, or as a graph of dependencies. */
+export type Display = 'columns' | 'list' | 'lanes' | 'graph';
 
 /** In the order of the switch, and of the key that goes from one to the next. */
-export const DISPLAYS: readonly Display[] = ['columns', 'lanes', 'graph'];
+export const DISPLAYS: readonly Display[] = ['columns', 'list', 'lanes', 'graph'];
 
-export const DISPLAY_TEXTS: Readonly<Record<Display, string>> = { columns: 'Columns', lanes: 'Groups', graph: 'Graph' };
+export const DISPLAY_TEXTS: Readonly<Record<Display, string>> = {
+  columns: 'Columns',
+  list: 'List',
+  lanes: 'Groups',
+  graph: 'Graph',
+};
 
 const NAME = 'view';
 

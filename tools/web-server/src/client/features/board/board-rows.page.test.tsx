@@ -50,7 +50,7 @@ it('moves with J and K from the first key on, to whoever calls first', async () 
   await expect.poll(focused).toBe('Ready one');
 });
 
-it('starts the stage in hand with S, but goes to the sessions with G S', async () => {
+it('starts the stage in hand with S, but shows the list with G S', async () => {
   const ready = stage('STAGE-1', { title: 'Login form' });
   const { user, server } = openPage('/', board({ stages: [{ stage: ready }] }));
   await within(await column('Ready')).findByText('Login form');
@@ -60,7 +60,7 @@ it('starts the stage in hand with S, but goes to the sessions with G S', async (
   await user.keyboard('s');
   await expect.poll(() => server.received).toMatchObject([{ command: 'start_stage', input: { stageId: 'STAGE-1' } }]);
   await user.keyboard('gs');
-  await screen.findByRole('heading', { name: 'Sessions' });
+  await screen.findByRole('table');
   expect(server.received).toHaveLength(1);
 });
 

@@ -7,6 +7,7 @@ import {
   IconFolderPlus,
   IconHierarchy,
   IconLayoutRows,
+  IconList,
   IconPlayerPause,
   IconPlus,
 } from '@tabler/icons-react';
@@ -38,6 +39,7 @@ import type { CardSlots } from './stage-card.tsx';
 
 // Not every board needs these, and none waits for them.
 const BoardLanes = lazyComponent(() => import('./board-lanes.tsx'));
+const StageList = lazyComponent(() => import('./stage-list.tsx'));
 const StageGraph = lazyComponent(() => import('./stage-graph.tsx'));
 const EmptyBoard = lazyComponent(async () => ({ default: (await import('./empty-board.tsx')).EmptyBoard }));
 const PickedBar = lazyComponent(async () => ({ default: (await import('./picked-bar.tsx')).PickedBar }));
@@ -72,10 +74,16 @@ export function Board({ RequestSlot, arm, FormsSlot }: BoardProps) {
   );
 }
 
-/** The stages as the address says: in columns, in lanes of groups, or as a graph. */
+/** The stages as the address says. */
 function Stages(slots: CardSlots) {
   const { display } = useDisplay();
   if (display === 'columns') return <BoardColumns {...slots} />;
+  if (display === 'list')
+    return (
+      <ErrorBoundary key="list" name="The list">
+        <StageList />
+      </ErrorBoundary>
+    );
   if (display === 'lanes')
     return (
       <ErrorBoundary key="lanes" name="The groups">
@@ -96,14 +104,13 @@ const hasGroupsOrDependencies = ({ stages }: BoardView): boolean =>
 function BoardBar({ filters }: { filters: boolean }) {
   const { data: hasProject } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
   const { data: hasStructure } = useQuery({ ...boardQuery, select: hasGroupsOrDependencies });
-  const { display } = useDisplay();
   const hasPicked = useBoardUi((ui) => ui.picked.size > 0);
   const { open } = useBoardUi.getState();
   const off = !useCanCommand();
   return (
     <div className={css.bar}>
       <h1 className={filters ? 'visually-hidden-on-phone' : undefined}>Board</h1>
-      {filters && (hasStructure === true || display !== 'columns') && <DisplaySwitch />}
+      {filters && <DisplaySwitch hasStructure={hasStructure === true} />}
       {filters && <FilterBar />}
       {hasPicked && (
         <ErrorBoundary name="The bar of the selected stages">
@@ -197,22 +204,23 @@ function useDisplay() {
   return { display, setDisplay };
 }
 
-const ICONS = { columns: IconColumns3, lanes: IconLayoutRows, graph: IconHierarchy } as const;
+const ICONS = { columns: IconColumns3, list: IconList, lanes: IconLayoutRows, graph: IconHierarchy } as const;
 
-/** Chooses between columns, lanes of groups and the graph of dependencies. V goes from one to the next. */
-function DisplaySwitch() {
+/** Chooses how the board is shown. V goes from one to the next. */
+function DisplaySwitch({ hasStructure }: { hasStructure: boolean }) {
   const { display, setDisplay } = useDisplay();
+  const shown = DISPLAYS.filter((one) => hasStructure || one === 'columns' || one === 'list' || one === display);
   const [params] = useSearchParams();
   useShortcuts({
     v: () => {
       if (document.querySelector('[role="dialog"], [role="menu"]') !== null) return false;
-      setDisplay(DISPLAYS[(DISPLAYS.indexOf(display) + 1) % DISPLAYS.length] ?? 'columns');
+      setDisplay(shown[(shown.indexOf(display) + 1) % shown.length] ?? 'columns');
       return true;
     },
   });
   return (
-    <nav className={css.displays} aria-label="Show the board as">
-      {DISPLAYS.map((one) => {
+    <nav className={css.displays} data-flat={!hasStructure || undefined} aria-label="Show the board as">
+      {shown.map((one) => {
         const Icon = ICONS[one];
         return (
           <a

@@ -120,9 +120,12 @@ it('shows a lane for each group within the columns, folds it, and still starts w
   expect((await screen.findByRole('button', { name: /^shop/ })).getAttribute('aria-expanded')).toBe('false');
 });
 
-it('goes from one view to the next with V, and has no switch where they would all say the same', async () => {
+it('goes from one view to the next with V, and offers no groups and no graph where there are none', async () => {
   const { user } = openPage('/', view());
   await screen.findByRole('navigation', { name: 'Show the board as' });
+  await user.keyboard('v');
+  expect(location.search).toBe('?view=list');
+  await screen.findByRole('table');
   await user.keyboard('v');
   expect(location.search).toBe('?view=lanes');
   await user.keyboard('v');
@@ -133,7 +136,8 @@ it('goes from one view to the next with V, and has no switch where they would al
 
   openPage('/', board({ stages: [{ stage: stage('STAGE-1') }] }));
   await screen.findByRole('link', { name: 'Title of STAGE-1' });
-  expect(screen.queryByRole('navigation', { name: 'Show the board as' })).toBeNull();
+  const views = within(screen.getByRole('navigation', { name: 'Show the board as' }));
+  expect(views.getAllByRole('link').map(({ textContent }) => textContent)).toEqual(['Columns', 'List']);
 });
 
 it('changes the group of a stage in its details, and keeps what was stored when the server refuses', async () => {

@@ -85,10 +85,12 @@ it('makes a login link for another device and a token for metrics, each with a b
   screen.getByRole('button', { name: 'Copy token for metrics' });
   expect(screen.queryByRole('img', { name: /QR code/ })).toBeNull(); // a phone cannot open this page's address
 
+  screen.getByText(/^This link works on this machine only/);
   const publicUrl = 'https://callboard.example.com';
   server.answer({ create_login_code: () => ({ code: 'two', expiresAt, publicUrl }) });
   await user.click(screen.getByRole('button', { name: 'Make another link' }));
   await screen.findByText(`${publicUrl}/login?code=two`);
+  expect(screen.queryByText(/^This link works on this machine only/)).toBeNull();
   const code = await screen.findByRole('img', { name: 'QR code of the login link' });
   expect(code.querySelector('path')?.getAttribute('d')).toBe(drawnBy(`${publicUrl}/login?code=two`));
 });

@@ -326,7 +326,7 @@ function Relation({ stageId }: { stageId: string | null }) {
     <p className={css.relation} aria-hidden>
       {relation == null ? (
         <Text span inherit c="var(--faint)">
-          An arrow leads from a stage to what waits for it.
+          Arrows point to the stages that wait.
         </Text>
       ) : (
         <>

@@ -33,8 +33,8 @@ function open(path: string) {
 
 it('says on the board what is spent or nearly so, and opens all budgets', async () => {
   const { user, sent } = open('/');
-  await screen.findByText('Budget of today nearly spent: $8.50 of $10.00.');
-  await screen.findByText('Budget of Shop spent: $5.02 of $5.00. Nothing starts automatically.');
+  await screen.findByText('Daily budget nearly spent: $8.50 of $10.00.');
+  await screen.findByText('Shop budget spent: $5.02 of $5.00. Nothing starts automatically.');
   const needy = await screen.findByRole('region', { name: 'Needs you' });
   await within(needy).findByText('Budget spent: $5.02 of $5.00');
   const [first] = screen.getAllByRole('button', { name: 'Budgets' });
@@ -42,14 +42,10 @@ it('says on the board what is spent or nearly so, and opens all budgets', async 
   await user.click(first);
   const dialog = await screen.findByRole('dialog', { name: 'Budgets' });
   const forms = within(dialog).getAllByRole('form');
-  expect(forms.map((form) => form.getAttribute('aria-label'))).toEqual([
-    'Budget of today',
-    'Budget of all stages',
-    'Budget of Shop',
-  ]);
-  const today = within(dialog).getByRole('form', { name: 'Budget of today' });
+  expect(forms.map((form) => form.getAttribute('aria-label'))).toEqual(['Daily budget', 'Total budget', 'Shop budget']);
+  const today = within(dialog).getByRole('form', { name: 'Daily budget' });
   expect(today.textContent).toContain('$8.50 of $10.00, nearly spent');
-  const all = within(within(dialog).getByRole('form', { name: 'Budget of all stages' }));
+  const all = within(within(dialog).getByRole('form', { name: 'Total budget' }));
   expect(all.getByRole('button', { name: 'Save' }).hasAttribute('disabled')).toBe(true);
   await user.type(all.getByRole('textbox', { name: 'Tokens' }), '2000000');
   await user.click(all.getByRole('button', { name: 'Save' }));

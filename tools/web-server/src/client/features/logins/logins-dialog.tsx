@@ -102,6 +102,8 @@ function AddDevice() {
   );
 }
 
+const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
 /** The link leads to the public URL; without one, to where this page is, which a phone may not reach: hence no QR code. */
 function NewLink({ code, publicUrl }: { code: string; publicUrl: string | null }) {
   const link = `${publicUrl ?? window.location.origin}/login?code=${encodeURIComponent(code)}`;
@@ -115,7 +117,10 @@ function NewLink({ code, publicUrl }: { code: string; publicUrl: string | null }
       )}
       <Hint>
         {publicUrl !== null && 'Scan the code with the other device, or open the link there. '}
-        Works once, for an hour. Anyone who has it can log in as you; a new login shows on every open board.
+        {publicUrl === null &&
+          LOOPBACK.includes(window.location.hostname) &&
+          'This link works on this machine only; for other devices, start Callboard with --public-url. '}
+        Single use, valid for one hour. Anyone who has it can log in as you; a new login shows on every open board.
       </Hint>
     </Stack>
   );

@@ -28,7 +28,7 @@ export default function MachinesPage() {
       {error !== null && (
         <ErrorNote lead="The machines could not be read." error={error} retry={() => void refetch()} />
       )}
-      {data?.machines.length === 0 && <p>This Callboard has a store of its own, so there are no other machines.</p>}
+      {data?.machines.length === 0 && <p>Only this machine. To share a board, connect several to one database.</p>}
       <Box component="ul" maw={860} aria-label="Machines">
         {machines.map((machine) => (
           <MachineEntry

@@ -101,7 +101,7 @@ it('completes file paths after @, by keys and by a click, also in the middle of 
   await user.keyboard('{Escape}');
   expect(options('Files')).toEqual([]);
   await user.keyboard('{Backspace>3/}zzz');
-  await screen.findByText('No file has this in its path.');
+  await screen.findByText('No matching files');
   await user.keyboard('{Backspace>4/}{Enter}');
   const message = expect.stringContaining('Compare @src/pages/login-form.tsx with @"a note.txt"');
   await expect.poll(() => sent('send_message')).toMatchObject([{ message }]);

@@ -93,19 +93,20 @@ export default function NumbersPage() {
 
 const Days = ({ numbers: { from, to, timeZone } }: { numbers: Numbers }) => (
   <Hint mt="xs">
-    {formatDay(from)} to {formatDay(to)}, days of {timeZone}
+    {formatDay(from)} to {formatDay(to)} ({timeZone})
   </Hint>
 );
 
 const formatDuration = (ms: number): string => (ms === 0 ? '0 s' : exactDuration(ms));
 
-/** The four numbers to begin with. */
+/** The numbers to begin with, as far as there is anything to count. */
 function Totals({ numbers }: { numbers: Numbers }) {
   const { waits, spending, timeline } = numbers;
   const saved = savedMs(numbers);
   const totals = [
     {
-      name: 'Waited for people',
+      name: 'Waiting for you',
+      isZero: waits.days.length === 0,
       value: formatDuration(sumOf(waits.days, ({ waitedMs }) => waitedMs)),
       more: count(
         sumOf(waits.days, (wait) => wait.count),
@@ -114,22 +115,31 @@ function Totals({ numbers }: { numbers: Numbers }) {
     },
     {
       name: 'Saved by rules',
+      isZero: ruledCallsOf(numbers) === 0,
       value: saved === null ? '–' : `about ${formatDuration(saved)}`,
       more: `${count(ruledCallsOf(numbers), 'call')} let through`,
     },
     {
-      name: 'Spent',
+      name: 'Spent in finished turns',
+      isZero: spending.days.length === 0,
       value: cost(sumOf(spending.days, ({ usd }) => usd)),
       more: `${shortValue(
         'tokens',
         sumOf(spending.days, ({ tokens }) => tokens),
       )} tokens`,
     },
-    { name: 'Sessions ran', value: formatDuration(timeline.ranMs), more: count(timeline.starts, 'start') },
+    {
+      name: 'Session time',
+      isZero: timeline.ranMs === 0,
+      value: formatDuration(timeline.ranMs),
+      more: count(timeline.starts, 'start'),
+    },
   ];
+  const shown = totals.filter(({ isZero }) => !isZero);
+  if (shown.length === 0) return null;
   return (
     <dl className={css.totals}>
-      {totals.map(({ name, value, more }) => (
+      {shown.map(({ name, value, more }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd className="figures">{value}</dd>
@@ -160,7 +170,7 @@ function WaitsSection({ numbers, names }: SectionProps) {
   const view = readView(params, 'waits', WAIT_VIEWS);
   return (
     <FigureSection
-      title="Waiting for people"
+      title="Waiting for you"
       about="From a request to its answer, its time limit or the end of its process; on the day on which the wait ended. Requests that are open now are not in it."
       switches={<AddressSwitch name="waits" label="Waits" value={view} options={viewOptions(WAIT_VIEWS)} />}
       name={`Waits ${VIEW_TEXTS[view].toLowerCase()}`}
@@ -188,7 +198,7 @@ function RulesSection({ numbers, names }: SectionProps) {
       name={`Rules ${VIEW_TEXTS[view].toLowerCase()}`}
       figure={rulesFigure(numbers, view, names)}
       isByDay={view === 'day'}
-      empty="No rule let a call through in this period."
+      empty="No calls were allowed by a rule."
     />
   );
 }

@@ -98,8 +98,8 @@ const cells = (name: string): string[][] =>
 
 it('shows waits by day, stage and kind, each as a table too, and keeps the view in the address', async () => {
   const { user } = open('/numbers?range=7', MUCH);
-  const waits = await section('Waiting for people');
-  expect(within(screen.getByRole('main')).getByText('Waited for people').nextSibling?.textContent).toBe('3 h');
+  const waits = await section('Waiting for you');
+  expect(screen.getByText('Waiting for you', { selector: 'dt' }).nextSibling?.textContent).toBe('3 h');
   expect(waits.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual([
     'Tool call 2 h',
     'Question 60 min',
@@ -180,7 +180,7 @@ it('shows contexts from the board, and sessions on a time line that a screen rea
   const line = await section('Time line');
   expect(line.getByRole('listitem').textContent).toBe('Login form1 session, ran for 4 h, waited for a person for 1 h');
   screen.getByText(/Waits shorter than .+ are too narrow to draw, and not in the table and its CSV file\. 40 older/);
-  expect(total('Sessions ran')).toEqual(['2 d 2 h', '39 starts']);
+  expect(total('Session time')).toEqual(['2 d 2 h', '39 starts']);
   expect(line.getByRole('link', { name: 'Login form' }).getAttribute('href')).toBe('/stages/STAGE-1');
   await user.click(screen.getByRole('button', { name: 'Sessions over time, as a table' }));
   expect(cells('Sessions over time').map((row) => [row[0], row[2], row[5]])).toEqual([
@@ -214,7 +214,7 @@ it('saves what a table shows as a CSV file', async () => {
 
 it('asks for the days in the address, in the time zone of the browser, and for 30 by default', async () => {
   const { user, server } = open('/numbers?range=12', NOTHING);
-  await screen.findByRole('region', { name: 'Waiting for people' });
+  await screen.findByRole('region', { name: 'Waiting for you' });
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const asked = () => server.received.map(({ input }) => input);
   expect(asked()).toEqual([{ days: '30', timeZone }]);
@@ -230,7 +230,7 @@ it('says so where nothing happened', async () => {
   open('/numbers', NOTHING);
   await screen.findByText('Claude did not wait for anyone in this period.');
   for (const text of [
-    'No rule let a call through in this period.',
+    'No calls were allowed by a rule.',
     'Nothing was spent in this period.',
     'No session has reported its context yet.',
     'No session ran in this period.',
@@ -246,6 +246,6 @@ it('says that the numbers could not be read, and reads other days', async () => 
   expect(alert.textContent).toContain('The numbers could not be read.');
   server.answer({ get_numbers: () => MUCH });
   await user.click(screen.getByRole('radio', { name: '7 days' }));
-  await screen.findByRole('region', { name: 'Waiting for people' });
+  await screen.findByRole('region', { name: 'Waiting for you' });
   expect(screen.queryByRole('alert')).toBeNull();
 });

@@ -25,9 +25,9 @@ export default function PausesDialog() {
     >
       <Stack gap="md" pb="md">
         <Hint span display="block">
-          What is on hold does nothing by itself: nothing starts, no queued message is sent, no next phase begins. Your
-          own Start and Send now release their stage. Anything you release continues where it left off as soon as a slot
-          is free. Interrupting ends running turns; subagents working on their own in the background finish.
+          On hold, nothing starts or is sent automatically. Starting or sending by hand releases that stage. Anything
+          you release continues where it left off as soon as a slot is free. Interrupting ends running turns; subagents
+          working on their own in the background finish.
         </Hint>
         <ul aria-label="What can be held">
           <Row name="Everything" scope={{}} hold={all} />

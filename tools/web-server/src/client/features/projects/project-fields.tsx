@@ -235,7 +235,7 @@ function BeginFields({ form, set, errors, decided }: FieldsProps) {
         />
         <Select
           label="Mode of new stages"
-          description="Only people set this, never callboard.yaml."
+          description="Cannot be set in callboard.yaml."
           data={[
             { value: '', label: 'Ask before edits and commands (default)' },
             ...MODE_OPTIONS.filter(({ value }) => value !== 'default'),

@@ -85,7 +85,6 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
         ))}
       </Tabs.List>
       <Tabs.Panel {...savedTab('settings')}>
-        <ProjectBudget projectId={projectId} />
         <SettingsForm project={project} />
       </Tabs.Panel>
       <Tabs.Panel {...savedTab('worktrees')}>
@@ -144,11 +143,13 @@ function SettingsForm({ project }: { project: Project }) {
   };
   return (
     <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
-      <Hint>
-        <code>{project.path}</code>
-      </Hint>
       <TextInput
         label="Name"
+        description={
+          <>
+            Repository: <code>{project.path}</code>
+          </>
+        }
         value={form.name}
         error={form.name.trim() === '' ? 'The name is empty.' : null}
         onChange={(event) => set({ name: event.currentTarget.value })}
@@ -192,6 +193,7 @@ function SettingsForm({ project }: { project: Project }) {
         form={form.sandbox}
         set={(change) => setForm((old) => ({ ...old, sandbox: { ...old.sandbox, ...change } }))}
       />
+      <ProjectBudget projectId={project.id} />
       {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
       <div className={css.end}>
         <RemoveProject project={project} />
@@ -213,7 +215,7 @@ function EditorField({ value, set }: { value: string; set: (editor: string) => v
   return (
     <Autocomplete
       label="Editor for worktrees"
-      description={`A command that gets the path of the worktree. Empty: ${first === undefined ? 'the first known editor on PATH; none was found' : first}.`}
+      description={`A command that gets the path of the worktree. Leave empty to ${first === undefined ? 'detect one (none found)' : `use ${first}`}.`}
       data={editors}
       value={value}
       onChange={set}

@@ -40,7 +40,7 @@ it('shows what is found under its stage, with the words marked, and leads to the
   ]);
   const [first, second] = links();
   expect(first?.getAttribute('href')).toBe('/stages/STAGE-1?entry=12&mark=rate');
-  expect(second?.textContent).toMatch(/^Bash/);
+  expect(second?.textContent).toMatch(/^Command/);
   expect(within(screen.getByRole('region', { name: 'Results' })).getAllByText('rate')[0]?.tagName).toBe('MARK');
 });
 
@@ -118,7 +118,7 @@ it('finds in transcripts from the palette, below the stages, and opens all resul
   await user.keyboard('{Control>}k{/Control}');
   await user.type(await screen.findByRole('combobox', { name: 'Search or command' }), 'login');
   const group = within(await screen.findByRole('group', { name: 'In transcripts' }));
-  expect(group.getAllByRole('option').map((one) => one.textContent)).toEqual(['The rate is limitedClaude · Refunds']);
+  expect(group.getAllByRole('option').map((one) => one.textContent)).toEqual(['The rate is limitedRefunds · Claude']);
   expect(screen.getAllByRole('option')[0]?.textContent).toMatch(/^Log/);
   await user.click(screen.getByRole('option', { name: 'All results for "login"' }));
   await expect.poll(() => `${location.pathname}${location.search}`).toBe('/search?q=login');

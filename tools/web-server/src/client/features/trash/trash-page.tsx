@@ -27,7 +27,7 @@ export default function TrashPage() {
   return (
     <PlainPage
       title="Trash"
-      about="What was kept of worktrees that were removed: unfinished work, and files that git ignores. It is deleted for good after 30 days."
+      about="Leftovers from removed worktrees: uncommitted and ignored files. Deleted after 30 days."
     >
       {restore.isSuccess && (
         <div role="status">

@@ -128,7 +128,7 @@ it('cleans up all that nobody needs, and tells which stayed', async () => {
 it('offers the editors of the machine, and keeps the command of a person', async () => {
   const { user, sent } = await open();
   await user.click(screen.getByRole('tab', { name: 'Settings' }));
-  await screen.findByText('A command that gets the path of the worktree. Empty: code.');
+  await screen.findByText('A command that gets the path of the worktree. Leave empty to use code.');
   await user.type(screen.getByRole('combobox', { name: 'Editor for worktrees' }), 'zed --new');
   await user.click(screen.getByRole('button', { name: 'Save' }));
   await waitFor(() => expect(sent('update_project')).toMatchObject([{ settings: { editor: 'zed --new' } }]));

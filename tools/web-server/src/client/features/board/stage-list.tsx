@@ -1,5 +1,5 @@
 import type { BoardView, StageView } from '@callboard/contract';
-import { Anchor, Group, Text } from '@mantine/core';
+import { Anchor, Group } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
@@ -7,17 +7,19 @@ import { Link, useSearchParams } from 'react-router';
 import { usageOf } from '../../data/budget-data.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { cost } from '../../lib/format.ts';
+import { currentParams } from '../../lib/hooks.ts';
 import { limitWaitText } from '../../lib/limit-text.ts';
 import { PHASE_FINISHED, phaseNow, reasonText, type StateLabel, stateLabel } from '../../lib/stage-status.ts';
 import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
-import { FullPage, Scroll, Toolbar } from '../../ui/primitives.tsx';
+import { Empty, Scroll } from '../../ui/primitives.tsx';
 import { useLetterKeys } from '../../ui/shortcuts.tsx';
 import { TimeSince } from '../../ui/text.tsx';
+import { useBoardFilter } from './board-filter.tsx';
 import { useDocumentKeys } from './board-keys.ts';
 import { CardLine } from './card-line.tsx';
 import { type CardData, useCard } from './cards.ts';
 import { COLUMN_TITLES } from './columns.ts';
-import css from './sessions-table.module.css';
+import css from './stage-list.module.css';
 
 const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
   { sort: 'stage', title: 'Stage', isNumber: false },
@@ -28,27 +30,30 @@ const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
   { sort: 'queue', title: 'Queued', isNumber: true },
 ];
 
-/** All sessions in one table. */
-export default function SessionsTable() {
+/** The board as a list: what its stages do, since when, and what they have used. */
+export default function StageList() {
   const [params, setParams] = useSearchParams();
   useListKeys('a[data-session]');
   const { by, descending } = readSorting(params);
-  const select = useCallback((view: BoardView) => sessionRows(view, { by, descending }), [by, descending]);
+  const { save } = useBoardFilter();
+  const select = useCallback(
+    (view: BoardView) => listRows(view.stages.filter(save), { by, descending }),
+    [by, descending, save],
+  );
   const { data: rows = [] } = useQuery({ ...boardQuery, select });
-  const sort = (next: Sorting) =>
-    setParams({ sort: next.by, ...(next.descending ? { order: 'down' } : {}) }, { replace: true });
-  const total = rows.reduce((sum, { session }) => sum + usageOf(session).costUsd, 0);
+  const sort = (next: Sorting) => {
+    const now = currentParams();
+    now.set('sort', next.by);
+    now.set('order', next.descending ? 'down' : 'up');
+    setParams(now, { replace: true });
+  };
+  const total = rows.reduce((sum, stage) => sum + costOf(stage), 0);
   return (
-    <FullPage>
-      <Toolbar>
-        <h1>Sessions</h1>
-      </Toolbar>
+    <>
       {rows.length === 0 ? (
-        <Text c="dimmed" px="lg">
-          No sessions yet. A stage has one once it is started.
-        </Text>
+        <Empty>No stages to list.</Empty>
       ) : (
-        <Scroll aria-label="All sessions">
+        <Scroll aria-label="List of stages">
           <table className={css.table}>
             <thead className="visually-hidden-on-phone">
               <tr>
@@ -72,7 +77,7 @@ export default function SessionsTable() {
           </table>
         </Scroll>
       )}
-    </FullPage>
+    </>
   );
 }
 
@@ -98,11 +103,11 @@ function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
   );
 }
 
-function Row({ stage }: { stage: SessionStage }) {
+function Row({ stage }: { stage: StageView }) {
   const { session } = stage;
   const card = useCard(stage.id);
   const state = stateLabel(stage, card?.pending ?? 0, card?.unsettled ?? 0, card?.paused);
-  const { costUsd } = usageOf(session);
+  const costUsd = costOf(stage);
   return (
     <tr data-needs={state.tone === 'needs'}>
       <th scope="row">
@@ -115,6 +120,7 @@ function Row({ stage }: { stage: SessionStage }) {
             truncate
             to={`/stages/${stage.id}`}
             data-session
+            data-card={stage.id}
             title={`${stage.title}\n${card?.project ?? ''} · ${stage.id}`}
           >
             {stage.title}
@@ -130,11 +136,11 @@ function Row({ stage }: { stage: SessionStage }) {
         </div>
       </td>
       <td data-number>
-        <TimeSince at={stage.completedAt ?? session.stateSince} />
+        <TimeSince at={sinceOf(stage)} />
       </td>
       <td data-number>{costUsd === 0 ? '' : cost(costUsd)}</td>
-      <td data-number>{session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)}%`}</td>
-      <td data-number>{session.queued === 0 ? '' : session.queued}</td>
+      <td data-number>{session?.contextUsage == null ? '' : `${Math.round(session.contextUsage.percentage)}%`}</td>
+      <td data-number>{session === null || session.queued === 0 ? '' : session.queued}</td>
     </tr>
   );
 }
@@ -173,26 +179,27 @@ export interface Sorting {
   descending: boolean;
 }
 
-/** A stage that has a session. */
-export type SessionStage = StageView & { session: NonNullable<StageView['session']> };
-
 export function readSorting(params: URLSearchParams): Sorting {
   const by = SORTS.find((sort) => sort === params.get('sort'));
   return by === undefined ? { by: 'time', descending: true } : { by, descending: params.get('order') === 'down' };
 }
 
-const hasSession = (stage: StageView): stage is SessionStage => stage.session !== null;
+const costOf = ({ session }: StageView): number => (session === null ? 0 : usageOf(session).costUsd);
+const contextOf = ({ session }: StageView): number => session?.contextUsage?.percentage ?? -1;
+const sinceOf = ({ completedAt, session, createdAt }: StageView): string =>
+  completedAt ?? session?.stateSince ?? createdAt;
 
-const COMPARE: Record<Sort, (a: SessionStage, b: SessionStage) => number> = {
+const COMPARE: Record<Sort, (a: StageView, b: StageView) => number> = {
   stage: (a, b) => a.title.localeCompare(b.title),
   state: (a, b) => COLUMN_TITLES[a.column].localeCompare(COLUMN_TITLES[b.column]),
-  time: (a, b) => a.session.stateSince.localeCompare(b.session.stateSince),
-  cost: (a, b) => usageOf(a.session).costUsd - usageOf(b.session).costUsd,
-  context: (a, b) => (a.session.contextUsage?.percentage ?? -1) - (b.session.contextUsage?.percentage ?? -1),
-  queue: (a, b) => a.session.queued - b.session.queued,
+  time: (a, b) => sinceOf(a).localeCompare(sinceOf(b)),
+  cost: (a, b) => costOf(a) - costOf(b),
+  context: (a, b) => contextOf(a) - contextOf(b),
+  queue: (a, b) => (a.session?.queued ?? 0) - (b.session?.queued ?? 0),
 };
 
-export function sessionRows({ stages }: BoardView, { by, descending }: Sorting): SessionStage[] {
-  const rows = stages.filter(hasSession).sort(COMPARE[by]);
+/** The stages in the order of a list. */
+export function listRows(stages: readonly StageView[], { by, descending }: Sorting): StageView[] {
+  const rows = stages.toSorted(COMPARE[by]);
   return descending ? rows.reverse() : rows;
 }
