@@ -59,8 +59,6 @@ it('covers no control of a dialog with another stage’s request, at any width',
       expect(await card.getByRole('button').evaluateAll((all) => all.every((one) => one.checkVisibility()))).toBe(true);
       const { x = 0, width = 0 } = (await card.boundingBox()) ?? {};
       expect(x >= 0 && x + width <= size.width).toBe(true);
-      if (process.env.PICTURES)
-        await page.screenshot({ path: `${process.env.PICTURES}/${name.replaceAll(' ', '-')}-${size.width}.png` });
     }
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.keyboard.press('Escape');

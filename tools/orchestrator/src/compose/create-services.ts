@@ -1,7 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { findClaude } from '../core/claude/claude-program.ts';
 import { mcpText, positionBefore } from '../core/claude/conversation-file.ts';
-import { createLogins, ownerName } from '../core/commands/logins.ts';
+import { createLogins } from '../core/commands/logins.ts';
 import { createLeftoverProcesses } from '../core/launch/leftover-processes.ts';
 import { createEndIfReplaced, type Sessions } from '../core/launch/sessions.ts';
 import { createPresence, notificationOf, settledNotificationOf } from '../core/session/notification-channel.ts';
@@ -63,6 +63,7 @@ import type { Trust } from '../features/trust/trust.ts';
 import { createCaller, createOutgoingCommands, endOutgoingLeft } from '../features/webhooks/webhook-request.ts';
 import { createWebhookChannel, createWebhooks } from '../features/webhooks/webhooks.ts';
 import { createCallers } from '../gateway/callers.ts';
+import { ownerName } from '../platform/git/owner-name.ts';
 import { hasProcessWith } from '../platform/process-table.ts';
 import { retryUntilStored, type Store } from '../store/store.ts';
 import { homeOf, type StartContext } from './context.ts';

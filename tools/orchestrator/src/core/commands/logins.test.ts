@@ -6,7 +6,8 @@ import { createPageKey } from '../../../../../test-support/page-key.ts';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { newBrowser, ORIGIN } from '../../../test/support/new-browser.ts';
 import { openTestStore, withFields } from '../../../test/support/test-store.ts';
-import { createLogins, ownerName } from './logins.ts';
+import { ownerName } from '../../platform/git/owner-name.ts';
+import { createLogins } from './logins.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 

@@ -1,5 +1,4 @@
 import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
-import { tmpdir, userInfo } from 'node:os';
 import {
   type Actor,
   type CommandInput,
@@ -10,7 +9,6 @@ import {
   proofText,
 } from '@callboard/contract';
 import { Rejection } from '../../lib/errors.ts';
-import { gitEnvironment, runGit } from '../../platform/git/run-git.ts';
 import type { Platform } from '../../platform/runtime.ts';
 import type { LoginPage, LoginRecord, LoginTerminal } from '../../store/ports/event-port.ts';
 import type { Store, Tx } from '../../store/store.ts';
@@ -332,18 +330,3 @@ function isProof(key: PageKey, origin: string, nonce: string, signature: string)
   const given = Buffer.from(signature, 'base64url');
   return verify('sha256', signed, { key: publicKey(key), dsaEncoding: 'ieee-p1363' }, given);
 }
-
-/** Returns the name of the person at this machine: the one that git writes into commits, or that of the account; `owner` if it has none, or is root. */
-export async function ownerName(env: Readonly<Record<string, string>>): Promise<string> {
-  const { failed, stdout } = await runGit(tmpdir(), ['config', '--global', 'user.name'], gitEnvironment(env));
-  const name = stdout.trim();
-  if (!failed && name !== '') return name.slice(0, MAX_NAME_LENGTH);
-  try {
-    const { username } = userInfo();
-    return username === 'root' ? 'owner' : username;
-  } catch {
-    return 'owner';
-  }
-}
-
-const MAX_NAME_LENGTH = 60;

@@ -67,7 +67,8 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
   const isEmpty = saved === 'changes' && files === 0;
   const beside = saved !== null && stage !== undefined && (isEmpty || !hasTab(saved, stage)) ? null : saved;
   const tab = isWide && asked === 'transcript' ? (beside ?? asked) : asked;
-  const seenFiles = useChangedFiles(stageId, stage?.session?.changes?.files, true);
+  // Not before they are drawn: the bar below them comes with them.
+  const drawnFiles = useChangedFiles(stageId, undefined);
   const readsDiff = !hasChips && tab === 'changes';
   const { isReading, onScroll } = useReading(readsDiff);
   const navigate = useNavigate();
@@ -107,7 +108,7 @@ function ExistingStage({ stageId }: { stageId: StageId }) {
         unsettled={unsettled.length}
         check={check}
         CheckSlot={CheckActions}
-        hasFinishBar={tab === 'changes' && seenFiles > 0}
+        hasFinishBar={tab === 'changes' && drawnFiles > 0}
       />
       <AlarmBanner stage={stage} />
       <TerminalBanner stage={stage} />

@@ -1,5 +1,5 @@
-import { AttachedFile, MessageId, type StageView } from '@callboard/contract';
-import { screen } from '@testing-library/react';
+import { AttachedFile, MessageId, NOBODY, type StageView } from '@callboard/contract';
+import { screen, within } from '@testing-library/react';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
@@ -120,4 +120,20 @@ it('says nothing of a request that was withdrawn before a person had time to see
   server.emit('approval-cancelled', { stageId, requestId, reason: 'The command finished before you answered.' });
   await expect.poll(() => screen.queryByRole('dialog')).toBeNull();
   expect(screen.queryByText('No longer needed')).toBeNull();
+});
+
+it('shows a key only where it works: not while a text field has the focus', async () => {
+  const other = stage('STAGE-2', { title: 'Search index' });
+  const stages = [
+    { stage: own, session: idle },
+    { stage: other, session: session('STAGE-2', { state: 'waiting' }) },
+  ];
+  const view = board({ stages, pending: [request('STAGE-2', 'other', { createdAt: at(1) })] });
+  const { user, server } = openPage('/stages/STAGE-1', { ...view, me: { ...NOBODY, presentation: 'quiet' } });
+  server.answer({ get_transcript: () => ({ entries: [], total: 0 }), get_drafts: () => ({ drafts: [] }) });
+  const card = await screen.findByRole('region', { name: 'Request' });
+  const isOff = () => within(card).getByText('C').dataset.off;
+  expect(isOff()).toBe('false');
+  await user.click(screen.getByRole('textbox', { name: 'Message' }));
+  await expect.poll(isOff).toBe('true');
 });

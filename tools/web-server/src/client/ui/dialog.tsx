@@ -36,7 +36,7 @@ function Place() {
 export const MAIN_BUTTON = { 'data-main': true } as const;
 
 /** Ctrl Enter or Cmd Enter does what the main button of the form does, in whatever field the caret is. */
-export function pressMainButton(event: KeyboardEvent): void {
+function pressMainButton(event: KeyboardEvent): void {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
   if (event.defaultPrevented || isComposing(event.nativeEvent) || !(event.target instanceof Element)) return;
   const form = event.target.closest('form');

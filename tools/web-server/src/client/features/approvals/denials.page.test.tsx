@@ -138,7 +138,7 @@ describe('a call that Claude Code denied', () => {
     await waitFor(() => expect(sent()).toEqual([place]));
     const settlement = { how: 'retried', by: 'Bo', at: AT } as const;
     server.emit('decision-updated', deniedCall({ settlement }));
-    await screen.findByText(/^Allowed by Bo/);
+    await screen.findByText(/^Bo allowed it/);
     expect(screen.queryByRole('button', BUTTON)).toBeNull();
   });
 

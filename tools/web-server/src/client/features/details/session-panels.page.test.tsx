@@ -202,3 +202,26 @@ it('shows on the page and in the details of a stage what its release of Claude C
   );
   expect(versions).toEqual([OLD]);
 });
+
+it('changes title, priority and dependencies of a stage in their place', async () => {
+  const own = stage('STAGE-1', { title: 'Login form' });
+  const other = stage('STAGE-2', { title: 'Search index', projectId: own.projectId });
+  const view = board({ stages: [{ stage: own }, { stage: other }] });
+  const [seen] = view.stages;
+  if (seen === undefined) throw new Error('the board is empty');
+  const { user, server } = openPage('/stages/STAGE-1?tab=details', view);
+  server.answer({ update_stage: () => ({ stage: seen }), get_drafts: () => ({ drafts: [] }) });
+  const plan = within(await screen.findByRole('region', { name: 'Plan' }));
+  const title = plan.getByLabelText('Title');
+  await user.clear(title);
+  await user.tab(); // no stage is without a title
+  await user.clear(title);
+  await user.type(title, 'Log in{Enter}');
+  const sent = () => server.received.flatMap(({ command, input }) => (command === 'update_stage' ? [input] : []));
+  await expect.poll(sent).toEqual([{ stageId: 'STAGE-1', patch: { title: 'Log in' } }]);
+  await user.selectOptions(plan.getByRole('combobox', { name: 'Priority' }), 'Urgent');
+  await expect.poll(sent).toContainEqual({ stageId: 'STAGE-1', patch: { priority: 0 } });
+  await user.click(plan.getByLabelText('Depends on'));
+  await user.click(await screen.findByRole('option', { name: 'Search index (STAGE-2)' }));
+  await expect.poll(sent).toContainEqual({ stageId: 'STAGE-1', patch: { dependsOn: ['STAGE-2'] } });
+});

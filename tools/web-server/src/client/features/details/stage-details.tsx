@@ -1,4 +1,5 @@
 import {
+  type CommandInput,
   Effort,
   FinishWay,
   hasEnded,
@@ -10,12 +11,13 @@ import {
   resumeCommand,
   type StageFieldHaving,
   type StageFieldWith,
+  StageId,
   type StageView,
   shellQuote,
   stageFields,
   stageFieldsWith,
 } from '@callboard/contract';
-import { Autocomplete, Button, Flex, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
+import { Autocomplete, Box, Button, Flex, Group, Loader, MultiSelect, NativeSelect, Stack, Text } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
@@ -42,6 +44,7 @@ import {
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { CopyButton } from '../../ui/code.tsx';
+import { PRIORITIES, priorityLabel } from '../../ui/marks.tsx';
 import { CopyLine, ErrorNote } from '../../ui/notes.tsx';
 import { FactList, Hint, Pane } from '../../ui/primitives.tsx';
 import { isComposing } from '../../ui/shortcuts.tsx';
@@ -55,22 +58,69 @@ function BudgetOf({ stage }: { stage: StageView }) {
   return <BudgetRow budget={useBudget(scope)} change={() => budgetsDialog.open(scope)} />;
 }
 
-/** The stage's facts, and everything needed to find it outside of Callboard. */
+/** What a stage is, how it runs, and everything needed to find it outside of Callboard. */
 export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: ComponentType<{ stage: StageView }> }) {
   const { worktree, session } = stage;
   const sessionId = session?.sessionId ?? null;
   const { data: hasLimits = false } = useQuery({ ...boardQuery, select: (view) => view.limits.limits !== null });
   return (
     <Pane className={css.details} aria-label="Details">
-      <FactList>
-        <Row name="Title">{stage.title}</Row>
-        <Row name="Stage">{stage.id}</Row>
-        <Row name="Project">{stage.projectId}</Row>
+      <Facts title="Plan">
+        <Row name="Title">
+          <EditableText stage={stage} field="title" label="Title" maxLength={300} maw={520} isRequired />
+        </Row>
+        <Row name="Priority">
+          <StagePriority stage={stage} />
+        </Row>
         {stageFieldsWith('inDetails').map((key) => (
           <Row key={key} name={stageFields[key].label}>
             <StageText stage={stage} field={key} />
           </Row>
         ))}
+        <Row name="Depends on">
+          <StageDependencies stage={stage} />
+        </Row>
+        {stage.issue !== null && (
+          <Row name="Issue">
+            <a href={stage.issue.url} target="_blank" rel="noreferrer">
+              #{stage.issue.number}
+            </a>
+          </Row>
+        )}
+        <Row name="Prompt">
+          <span className="pre-wrap">{stage.prompt}</span>
+          <PromptFiles stage={stage} />
+        </Row>
+      </Facts>
+      <Facts title="Settings">
+        {session === null ? (
+          <Row name="Permission mode">{modeLabel(stage.permissionMode)}</Row>
+        ) : (
+          <Row name="Mode and model">
+            <SessionSwitches stage={stage} session={session} />
+          </Row>
+        )}
+        {stage.completedAt === null && (
+          <Row name="At the end">
+            <StageFinish stage={stage} />
+          </Row>
+        )}
+        {stage.completedAt === null && hasLimits && (
+          <Row name="At a usage limit">
+            <StageAtLimit stage={stage} />
+          </Row>
+        )}
+        <Row name="Budget">
+          <BudgetOf stage={stage} />
+        </Row>
+        <Row name="Sandbox">
+          <SandboxOf stage={stage} />
+        </Row>
+      </Facts>
+      <Facts title="Files and session">
+        <Row name="Stage">
+          {stage.id} in {stage.projectId}
+        </Row>
         {worktree !== null && (
           <>
             <Row name="Worktree">
@@ -97,42 +147,16 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
             <CopyLine text={resumeCommand(worktree.path, sessionId)} label="command that resumes" />
           </Row>
         )}
-        {session === null ? (
-          <Row name="Permission mode">{modeLabel(stage.permissionMode)}</Row>
-        ) : (
+        {session !== null && (
           <>
-            <Row name="Mode and model">
-              <SessionSwitches stage={stage} session={session} />
-            </Row>
             <Row name="Claude Code">{session.cliVersion ?? 'Version not known'}</Row>
             <Row name="Started">{exactTime(session.startedAt)}</Row>
             <Row name="Cost">{cost(usageOf(session).costUsd)}</Row>
             <TokensRow tokens={usageOf(session).tokens} />
+            <Row name="Receipt">
+              <StageReceipt stage={stage} />
+            </Row>
           </>
-        )}
-        <Row name="Budget">
-          <BudgetOf stage={stage} />
-        </Row>
-        <Row name="Sandbox">
-          <SandboxOf stage={stage} />
-        </Row>
-        {stage.completedAt === null && (
-          <Row name="At the end">
-            <StageFinish stage={stage} />
-          </Row>
-        )}
-        {stage.completedAt === null && hasLimits && (
-          <Row name="At a usage limit">
-            <StageAtLimit stage={stage} />
-          </Row>
-        )}
-        {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
-        {stage.issue !== null && (
-          <Row name="Issue">
-            <a href={stage.issue.url} target="_blank" rel="noreferrer">
-              #{stage.issue.number}
-            </a>
-          </Row>
         )}
         {stage.adopted !== null && (
           <Row name="Continues">
@@ -145,17 +169,70 @@ export function StageDetails({ stage, RowsSlot }: { stage: StageView; RowsSlot: 
           </Row>
         )}
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
-        {session !== null && (
-          <Row name="Receipt">
-            <StageReceipt stage={stage} />
-          </Row>
-        )}
-        <Row name="Prompt">
-          <span className="pre-wrap">{stage.prompt}</span>
-          <PromptFiles stage={stage} />
-        </Row>
-      </FactList>
+      </Facts>
     </Pane>
+  );
+}
+
+/** Facts under a heading. */
+const Facts = ({ title, children }: { title: string; children: ReactNode }) => (
+  <Box component="section" aria-label={title} mb="xl">
+    <Text component="h2" fw={600} mb="sm">
+      {title}
+    </Text>
+    <FactList>{children}</FactList>
+  </Box>
+);
+
+/** Changes a stage in its place. */
+const useChangeStage = (stage: StageView, what: string) =>
+  useCommand({
+    run: (patch: CommandInput<'update_stage'>['patch']) => client.command('update_stage', { stageId: stage.id, patch }),
+    failed: `The ${what} of ${stage.title} ${what === 'dependencies' ? 'were' : 'was'} not changed`,
+    stageId: () => stage.id,
+  });
+
+function StagePriority({ stage }: { stage: StageView }) {
+  const change = useChangeStage(stage, 'priority');
+  const canCommand = useCanCommand();
+  const { priority } = stage;
+  const options = PRIORITIES.map(({ value, word }) => ({ value: String(value), label: word }));
+  const own = { value: String(priority), label: `${priorityLabel(priority)} (${priority})` };
+  return (
+    <NativeSelect
+      size="xs"
+      w={140}
+      aria-label="Priority"
+      data={PRIORITIES.some(({ value }) => value === priority) ? options : [...options, own]}
+      value={String(priority)}
+      disabled={!canCommand || change.isPending}
+      onChange={(event) => change.mutate({ priority: Number(event.currentTarget.value) })}
+    />
+  );
+}
+
+/** The stages that have to be done first. Once it was started, they no longer matter. */
+function StageDependencies({ stage }: { stage: StageView }) {
+  const change = useChangeStage(stage, 'dependencies');
+  const canCommand = useCanCommand();
+  const { data: stages = [] } = useQuery({ ...boardQuery, select: (view) => view.stages });
+  if (stage.session !== null) return stage.dependsOn.length === 0 ? 'Nothing' : stage.dependsOn.join(', ');
+  const data = stages
+    .filter(({ projectId, id }) => projectId === stage.projectId && id !== stage.id)
+    .map(({ id, title }) => ({ value: String(id), label: `${title} (${id})` }));
+  return (
+    <MultiSelect
+      size="xs"
+      maw={520}
+      aria-label="Depends on"
+      placeholder={stage.dependsOn.length === 0 ? 'Nothing' : ''}
+      data={data}
+      value={change.isPending ? (change.variables.dependsOn ?? []) : stage.dependsOn}
+      disabled={!canCommand || change.isPending}
+      searchable
+      nothingFoundMessage="No results"
+      onChange={(ids) => change.mutate({ dependsOn: ids.map((id) => StageId.parse(id)) })}
+    />
   );
 }
 
@@ -292,30 +369,53 @@ function StageFinish({ stage }: { stage: StageView }) {
   );
 }
 
-/** A text of a stage. What is typed is sent on Enter, on leaving the field, or with the choice of a value that another stage has. */
+/** A text of a stage that need not be there. */
 function StageText({ stage, field }: { stage: StageView; field: StageFieldWith<'inDetails'> }) {
   const { label, chip, maxLength }: StageFieldHaving<'label' | 'chip'> = stageFields[field];
   const { data: known = [] } = useQuery({ ...boardQuery, select: valuesOf(field) });
+  return (
+    <EditableText
+      {...{ stage, field, label, maxLength }}
+      placeholder={chip.none}
+      suggestions={chip.suggests ? known : []}
+      maw={260}
+    />
+  );
+}
+
+interface EditableTextProps {
+  stage: StageView;
+  field: 'title' | StageFieldWith<'inDetails'>;
+  label: string;
+  maxLength: number | undefined;
+  maw: number;
+  placeholder?: string;
+  suggestions?: readonly string[];
+  isRequired?: boolean;
+}
+
+const NO_SUGGESTIONS: readonly string[] = [];
+
+/** What is typed is sent on Enter, on leaving the field, or with the choice of a value that another stage has. */
+function EditableText(props: EditableTextProps) {
+  const { stage, field, label, maxLength, maw, placeholder, suggestions = NO_SUGGESTIONS, isRequired = false } = props;
   const stored = stage[field] ?? '';
   const [typed, setTyped] = useState<string | null>(null);
   const canCommand = useCanCommand();
-  const change = useCommand({
-    run: (text: string) => client.command('update_stage', { stageId: stage.id, patch: { [field]: text || null } }),
-    failed: `The ${label.toLowerCase()} of ${stage.title} was not changed`,
-  });
+  const change = useChangeStage(stage, label.toLowerCase());
   const send = (entered: string) => {
     const text = entered.trim();
-    if (text === stored || change.isPending) setTyped(null);
-    else change.mutate(text, { onSettled: () => setTyped(null) });
+    if (text === stored || (isRequired && text === '') || change.isPending) setTyped(null);
+    else change.mutate({ [field]: text || null }, { onSettled: () => setTyped(null) });
   };
   return (
     <Autocomplete
       aria-label={label}
-      placeholder={chip.none}
+      {...(placeholder !== undefined && { placeholder })}
       size="xs"
-      maw={260}
-      maxLength={maxLength}
-      data={chip.suggests ? known : []}
+      maw={maw}
+      {...(maxLength !== undefined && { maxLength })}
+      data={[...suggestions]}
       value={typed ?? stored}
       disabled={!canCommand || change.isPending}
       onChange={setTyped}

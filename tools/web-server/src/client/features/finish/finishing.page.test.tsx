@@ -281,7 +281,7 @@ it('names placeholders of the sandbox that were committed, and takes them out', 
 });
 
 /** Opens the changes of a stage that has one; `isWide`: beside the transcript. */
-async function openReview(path: string, { files = 1, isWide = true } = {}) {
+async function openReview(path: string, { files = 1, isWide = true, isReadable = true } = {}) {
   const media = window.matchMedia;
   window.matchMedia = (query) => ({ ...media(query), matches: isWide && query.startsWith('(min-width') });
   onTestFinished(() => {
@@ -293,7 +293,10 @@ async function openReview(path: string, { files = 1, isWide = true } = {}) {
     get_transcript: () => ({ entries: [], total: 0 }),
     get_drafts: () => ({ drafts: [] }),
     get_capabilities: () => ({ capabilities: null, from: 'stage' }),
-    get_diff: () => ({ diff: stageDiff(files === 0 ? [] : [fileDiff('a.ts')], { head, tree }) }),
+    get_diff: () =>
+      isReadable
+        ? { diff: stageDiff(files === 0 ? [] : [fileDiff('a.ts')], { head, tree }) }
+        : problem('worktree_failed', 'Git has failed.'),
     get_comments: () => ({ comments: [] }),
     get_viewed: () => ({ viewed: {} }),
     get_side_runs: () => ({ runs: [] }),
@@ -347,4 +350,10 @@ it('leaves a phone to the diff that is read: no message box, and a head of one l
     fireEvent.scroll(list);
     expect(isReading()).toBe(expected);
   }
+});
+
+it('keeps the button in the head as long as the changes are not read', async () => {
+  await openReview('/stages/STAGE-1?tab=changes', { isReadable: false });
+  await screen.findByRole('region', { name: 'Changes' });
+  await screen.findByRole('button', { name: 'Finish' });
 });

@@ -116,7 +116,7 @@ it('says on the stage what waits, what a message does, and releases this stage a
   );
   banner.getByText('2 messages wait. When released, the first one is sent.');
   await screen.findByText('1 message queued: sent when the stage is released');
-  await screen.findByText(/The stage is on hold; a message waits until you release it\./);
+  await screen.findByText(/On hold: a message waits until you release the stage\./);
   expect(screen.queryByRole('button', { name: 'Continue' })).toBeNull();
   await user.click(banner.getByRole('button', { name: 'Release this stage' }));
   await expect.poll(orders).toEqual([{ scope: { stageIds: ['STAGE-1'] }, held: false }]);

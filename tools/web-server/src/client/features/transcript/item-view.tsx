@@ -114,7 +114,12 @@ const NO_ACTIONS: readonly MessageAction[] = [];
 function Said({ who, at, text, actions = NO_ACTIONS, children }: SaidProps) {
   const isTouch = useMediaQuery('(pointer: coarse)', false, { getInitialValueInEffect: false });
   const [isMenuOpen, setMenuOpen] = useState(false);
-  const press = useLongPress(() => setMenuOpen(true), { events: ['touch'], cancelOnMove: true });
+  const press = useLongPress(() => setMenuOpen(true), {
+    events: ['touch'],
+    cancelOnMove: true,
+    // The click that follows would close the menu.
+    onFinish: (event) => event.preventDefault(),
+  });
   return (
     <div className={css.said} {...(isTouch && at !== null && press)}>
       <span className={css.who}>
