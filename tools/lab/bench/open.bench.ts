@@ -4,35 +4,70 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProjectId } from '@callboard/contract';
+import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { it, onTestFinished } from 'vitest';
-import { install } from '../../../e2e/support/callboard.ts';
+import { type Installation, install, ofClone } from '../../../e2e/support/callboard.ts';
 import { claudePidOf, run } from '../../../e2e/support/processes.ts';
 import { commitAll } from '../../../test-support/git.ts';
-import { figures, percentile } from './measure.ts';
+import { percentile } from './measure.ts';
 import { type Figure, report } from './results.ts';
-import { message } from './turn/baselines.ts';
+import { type Launch, message } from './turn/baselines.ts';
 import { launchOf } from './turn/callboard.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15);
+/** The `tools/cli/dist/main.js` of another build, which takes its turns as well. */
+const { BENCH_BESIDE } = process.env;
 /** The first rounds are a warm-up. */
 const DROPPED = 2;
 /** What a start leaves behind must not fall into the next one. */
-const QUIET_MS = 1_600;
+const QUIET_MS = 2_000;
 const TOKEN = 'a-token-for-the-benchmark';
+const FIRST = 'the first of all';
 const projectId = ProjectId.parse('shop');
 
-it('measures from Start to the first request, beside the raw pipe, start by start', { timeout: 900_000 }, async () => {
-  const figures: Figure[] = [];
-  for (const files of [1, 5_000]) figures.push(...(await measure(files)));
-  report('open', figures);
+it('measures from Start to the first request, beside the raw pipe, start by start', {
+  timeout: 1_800_000,
+}, async () => {
+  const all: Figure[] = [];
+  for (const files of [1, 5_000]) all.push(...(await measure(files)));
+  report('open', all);
 });
 
 async function measure(files: number): Promise<Figure[]> {
-  const installation = await install({ CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') });
-  const { folder, repo, model } = installation;
+  const own = await openStages(files, ofClone);
+  const other = BENCH_BESIDE === undefined ? null : await openStages(files, { ...ofClone, bin: BENCH_BESIDE });
+  const raw = await openRaw(own.installation, own.launch, own.first);
+  const ways = { own: own.start, ...(other !== null && { other: other.start }), ...raw };
+  const times = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]));
+  for (let round = 0; round < ROUNDS + DROPPED; round++) {
+    const turns = Object.entries(ways);
+    for (const [name, way] of round % 2 === 0 ? turns : turns.toReversed()) {
+      const ms = await way(`${name} ${round} of ${files}`);
+      if (round >= DROPPED) times.get(name)?.push(ms);
+    }
+  }
+  await own.end();
+  await other?.end();
+  const p50 = (name: string) => percentile(times.get(name) ?? [], 0.5);
+  const words = [...times].map(([name, all]) => `${name} ${p50(name).toFixed(0)}/${percentile(all, 0.9).toFixed(0)}`);
+  const what = files === 1 ? 'a small repository' : `${files.toLocaleString('en')} files`;
+  return [
+    {
+      name: `Start to the first request, ${what}`,
+      value: p50('own') / p50('raw'),
+      unit: 'x',
+      atMost: 1.3,
+      baseline: `p50/p90: ${words.join(', ')} ms`,
+    },
+  ];
+}
+
+async function openStages(files: number, program: typeof ofClone) {
+  const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
+  const installation = await install(env, onTestFinished, false, program);
+  const { folder, repo } = installation;
   for (let n = 0; n < files; n++) {
     const place = join(repo, `part-${n % 50}`);
     await mkdir(place, { recursive: true });
@@ -44,74 +79,66 @@ async function measure(files: number): Promise<Figure[]> {
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   await transport.command('update_project', { projectId, settings: { sandbox: false } });
 
-  /** Resolves with the time at which the model is asked for the first time with this text. */
-  async function asked(text: string): Promise<number> {
-    await model.waitForRequest(({ kind, messages }) => kind === 'script' && JSON.stringify(messages).includes(text));
-    return performance.now();
-  }
-
-  async function callboard(text: string) {
-    const script = prompt({ steps: [{ text: 'Ready.' }] }, text);
-    const { stage } = await transport.command('create_stage', { projectId, title: text, prompt: script });
+  async function begin(text: string): Promise<{ stageId: StageId; ms: number }> {
+    const { stage } = await transport.command('create_stage', { projectId, title: text, prompt: scriptOf(text) });
+    const stageId = stage.id;
     await sleep(QUIET_MS);
     const begun = performance.now();
-    const [end] = await Promise.all([asked(text), transport.command('start_stage', { stageId: stage.id })]);
-    const launch = await launchOf(await claudePidOf(folder, stage.id));
-    await sleep(QUIET_MS);
-    await transport.command('stop_stage', { stageId: stage.id });
-    return { ms: end - begun, launch, stageId: stage.id };
+    const [asked] = await Promise.all([isAsked(installation, text), transport.command('start_stage', { stageId })]);
+    return { stageId, ms: asked - begun };
   }
 
-  const first = await callboard('the first one');
-  const ours: number[] = [];
-  const raw: number[] = [];
-  const git: number[] = [];
-  for (let round = 0; round < ROUNDS + DROPPED; round++) {
-    const bare = async () => {
-      const cwd = join(folder, `raw-${round}`);
-      const begun = performance.now();
-      await run('git', ['worktree', 'add', '--quiet', '-b', `raw-${round}`, cwd], repo);
-      const gitMs = performance.now() - begun;
+  async function start(text: string): Promise<number> {
+    const { stageId, ms } = await begin(text);
+    await sleep(QUIET_MS);
+    await transport.command('stop_stage', { stageId });
+    return ms;
+  }
+
+  const { stageId: first } = await begin(FIRST);
+  const launch = await launchOf(await claudePidOf(folder, first));
+  const end = () => running.stop().then(() => installation.command('down'));
+  return { installation, first, launch, start, end };
+}
+
+const scriptOf = (text: string): string => prompt({ steps: [{ text: 'Ready.' }] }, text);
+
+/** Resolves with when the model is asked for the first time with this text. */
+async function isAsked({ model }: Installation, text: string): Promise<number> {
+  await model.waitForRequest(({ kind, messages }) => kind === 'script' && JSON.stringify(messages).includes(text));
+  return performance.now();
+}
+
+/** Processes with nothing in between, started as Callboard starts its own, in worktrees that are there, and what such a worktree costs. */
+async function openRaw(installation: Installation, launch: Omit<Launch, 'cwd'>, first: StageId) {
+  const { folder, repo } = installation;
+  const name = (text: string) => text.replaceAll(' ', '-');
+  const addWorktree = async (text: string): Promise<number> => {
+    const begun = performance.now();
+    await run('git', ['worktree', 'add', '--quiet', '-b', name(text), join(folder, name(text))], repo);
+    return performance.now() - begun;
+  };
+  return {
+    'git worktree add': addWorktree,
+    async raw(text: string): Promise<number> {
+      await addWorktree(text);
+      const cwd = join(folder, name(text));
+      const args = launch.args.map((arg) => arg.replaceAll(join(folder, 'data', 'worktrees', projectId, first), cwd));
+      const request = { type: 'control_request', request_id: randomUUID(), request: { subtype: 'initialize' } };
       await sleep(QUIET_MS);
-      const text = `raw ${round} of ${files}`;
-      const old = join(folder, 'data', 'worktrees', projectId, first.stageId);
-      const args = first.launch.args.map((arg) => arg.replaceAll(old, cwd));
-      const spawned = performance.now();
-      const child = spawn(first.launch.command, [...args, '--session-id', randomUUID()], {
+      const begun = performance.now();
+      const child = spawn(launch.command, [...args, '--session-id', randomUUID()], {
         cwd,
-        env: first.launch.env,
+        env: launch.env,
         stdio: ['pipe', 'ignore', 'ignore'],
       });
-      const request = { type: 'control_request', request_id: randomUUID(), request: { subtype: 'initialize' } };
-      const script = prompt({ steps: [{ text: 'Ready.' }] }, text);
-      for (const line of [request, message(script)]) child.stdin.write(`${JSON.stringify(line)}\n`);
-      const ms = (await asked(text)) - spawned;
       const ended = once(child, 'exit');
+      for (const line of [request, message(scriptOf(text))]) child.stdin.write(`${JSON.stringify(line)}\n`);
+      const ms = (await isAsked(installation, text)) - begun;
       await sleep(QUIET_MS);
       child.stdin.end();
       await ended;
-      if (round < DROPPED) return;
-      raw.push(ms);
-      git.push(gitMs);
-    };
-    const ofStage = async () => {
-      const { ms } = await callboard(`stage ${round} of ${files}`);
-      if (round >= DROPPED) ours.push(ms);
-    };
-    for (const one of round % 2 === 0 ? [ofStage, bare] : [bare, ofStage]) await one();
-  }
-  await running.stop();
-  await installation.command('down');
-  const [ms, bareMs, gitMs] = [ours, raw, git].map((times) => figures(times).medianMs) as [number, number, number];
-  const what = files === 1 ? 'a small repository' : `${files.toLocaleString('en')} files`;
-  const baseline = `raw pipe ${bareMs.toFixed(0)} ms, Callboard ${ms.toFixed(0)}, p90 ${percentile(ours, 0.9).toFixed(0)}`;
-  return [
-    { name: `Start to the first request, new worktree, ${what}`, value: ms / bareMs, unit: 'x', atMost: 1.3, baseline },
-    {
-      name: `the same, and git worktree add before the raw pipe, ${what}`,
-      value: ms / (bareMs + gitMs),
-      unit: 'x',
-      baseline: `git worktree add ${gitMs.toFixed(0)} ms`,
+      return ms;
     },
-  ];
+  };
 }
