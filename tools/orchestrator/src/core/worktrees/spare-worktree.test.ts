@@ -1,6 +1,7 @@
 import { access, appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { until } from '../../../../../test-support/until.ts';
 import { dieOnceAtCheckoutOf, failingHook, gitThat } from '../../../test/support/git-that-dies.ts';
 import { createGitLab } from '../../../test/support/repository.ts';
 import { sampleProject, stageId } from '../../../test/support/test-store.ts';
@@ -119,12 +120,19 @@ describe('a spare worktree', () => {
 
   it('is used by nobody once somebody has written into it, or other settings decide how files are checked out', async () => {
     const { worktrees, project, path, spare, prepare, inodeOf, isThere, git } = await setUp();
+    /** Changes a file so that git does not see it. */
+    const hide = async (checkout: string) => {
+      await git(checkout, 'update-index', '--skip-worktree', 'file-1.txt');
+      await writeFile(join(checkout, 'file-1.txt'), 'changed\n');
+      expect(await git(checkout, 'status', '--porcelain')).toBe('');
+    };
     for (const [id, spoil] of [
       ['STAGE-2', () => writeFile(join(spare, 'planted.txt'), 'planted\n')],
       ['STAGE-3', () => writeFile(join(spare, 'planted.env'), 'planted\n')],
       ['STAGE-4', () => writeFile(join(spare, 'file-1.txt'), 'changed\n')],
       ['STAGE-5', () => git(path, 'config', 'core.autocrlf', 'true')],
       ['STAGE-6', () => appendFile(join(path, '.git', 'info', 'attributes'), '*.txt text\n')],
+      ['STAGE-9', () => hide(spare)],
       ['STAGE-7', () => rename(spare, `${spare}-2`).then(() => mkdir(spare))],
     ] as const) {
       await prepare();
@@ -134,6 +142,7 @@ describe('a spare worktree', () => {
       const made = await worktrees.ensure(project, stageId(id), null);
       expect(await inodeOf(made.path)).not.toBe(inode);
       expect(await isThere(join(made.path, 'planted.txt'))).toBe(false);
+      expect((await readFile(join(made.path, 'file-1.txt'), 'utf8')).trim()).toBe('1');
       expect(await git(made.path, 'status', '--porcelain', '--branch')).toBe(`## callboard/${id}`);
     }
     await prepare();
@@ -186,6 +195,29 @@ describe('a spare worktree', () => {
     const claimed = await fresh.ensure(project, THIRD, null);
     expect(await inodeOf(claimed.path)).toBe(inode);
     expect(await git(claimed.path, 'status', '--porcelain', '--branch')).toBe('## callboard/STAGE-3');
+  });
+
+  it('keeps no stage waiting that has its worktree', async () => {
+    const { lab, worktreesOn, project, model, spare, isThere } = await setUp();
+    const begun = join(lab.folder, 'begun');
+    const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'worktree add', `echo >>${begun}; exec sleep 1000`);
+    const worktrees = worktreesOn(PATH);
+    const ending = new AbortController();
+    const commit = () => worktrees.startCommit(project, null);
+    const preparing = worktrees.prepareSpare(project, { model, commit }, ending.signal);
+    const begins = (times: number) =>
+      until(`git has begun ${times} times`, () =>
+        readFile(begun, 'utf8').then(
+          ({ length }) => length === times,
+          () => false,
+        ),
+      );
+    await begins(1);
+    expect(await worktrees.ensure(project, FIRST, model)).toEqual(model);
+    await begins(2); // it begins again
+    ending.abort();
+    await expect(preparing).rejects.toThrow();
+    expect(await isThere(spare)).toBe(false);
   });
 
   it.each([

@@ -35,6 +35,8 @@ export interface Spare {
 
 /** What a new worktree is made of. */
 export interface SpareClaims {
+  /** Ends a preparation, which then waits for those who wait for it. */
+  giveWay(project: Pick<Project, 'path'>): void;
   /** Returns the spare worktree; null if there is none that can be used. Changes nothing. */
   find(project: Pick<Project, 'path'>, folder: string): Promise<Spare | null>;
   /**
@@ -54,7 +56,7 @@ interface ClaimOrder {
 
 /** Its folder beside those of the stages. No stage can have this name. */
 const SPARE = '.spare';
-/** Among git's own files of the worktree: it is complete, and how files were checked out. It goes first when it is claimed. */
+/** Among git's own files of the worktree: it is complete, how files were checked out, and its index. It goes first when it is claimed. */
 const READY = 'callboard-spare';
 const REASON = 'Callboard keeps this worktree ready for the next stage.';
 /** With fewer files, git is as quick. */
@@ -71,6 +73,9 @@ export function createSpareWorktrees({
   dataDir: string;
   makings: KeyedMutex;
 }): SpareWorktrees & SpareClaims {
+  /** By main checkout: ends a preparation. */
+  const preparations = new Map<string, AbortController>();
+
   /** Tells apart all that decides how git checks out files, without calling git if nothing has changed. */
   async function settingsOf({ path }: Pick<Project, 'path'>): Promise<string> {
     const common = locateCheckout(path)?.commonDir ?? path;
@@ -86,7 +91,7 @@ export function createSpareWorktrees({
     const gitDir = locateCheckout(path)?.gitDir;
     if (gitDir === undefined) return null;
     const ready = await readFile(join(gitDir, READY), 'utf8').catch(() => null);
-    if (ready === null || ready !== (await settingsOf(project))) return null;
+    if (ready === null || ready !== readyText(await settingsOf(project), gitDir)) return null;
     const status = await git.try(path, ['status', '--porcelain', '--ignored', '--untracked-files=all']);
     return status.failed || status.stdout !== '' ? null : { path, gitDir };
   }
@@ -121,19 +126,25 @@ export function createSpareWorktrees({
     if (gitDir === undefined) return remove(project, path);
     await writeFile(join(gitDir, 'locked'), REASON);
     signFolder(path);
-    await writeFile(join(gitDir, READY), settings);
+    await writeFile(join(gitDir, READY), readyText(settings, gitDir));
   }
 
   return {
     prepareSpare: async (project, { model, commit }, signal) => {
       if ((await filesIn(model.path)) < LEAST_FILES) return;
-      await makings(project.path, async () => {
-        signal.throwIfAborted();
-        const wanted = await commit();
-        if (wanted !== null) await prepare(project, wanted, signal);
-        signal.throwIfAborted(); // then it is tried again
-      });
+      for (let isDone = false; !isDone; ) {
+        const preparation = new AbortController();
+        preparations.set(project.path, preparation);
+        isDone = await makings(project.path, async () => {
+          signal.throwIfAborted();
+          const wanted = await commit();
+          if (wanted !== null) await prepare(project, wanted, AbortSignal.any([signal, preparation.signal]));
+          signal.throwIfAborted(); // then it is tried again
+          return !preparation.signal.aborted;
+        });
+      }
     },
+    giveWay: ({ path }) => preparations.get(path)?.abort(),
     removeSpare: (project) =>
       makings(project.path, async () => {
         const folder = await realpath(join(dataDir, 'worktrees', project.id)).catch(() => null);
@@ -164,6 +175,9 @@ export function createSpareWorktrees({
     },
   };
 }
+
+/** Not even the owner of the index can change it, for example flags that hide a changed file, without changing this. */
+const readyText = (settings: string, gitDir: string): string => `${settings} ${signOf([join(gitDir, 'index')])}`;
 
 /** Returns the folder of the project's worktrees. */
 export async function folderOf(dataDir: string, { id }: Pick<Project, 'id'>): Promise<string> {

@@ -227,8 +227,12 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
 
   return {
     inspect: (path) => inspectRepository(git, path),
-    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, notify = () => undefined } = {}) =>
-      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, notify, spares })),
+    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, notify = () => undefined } = {}) => {
+      if (recorded !== null) spares.giveWay(project); // it may have nothing to make
+      return makings(project.path, () =>
+        ensureWorktree({ git, dataDir, project, stageId, recorded, start, notify, spares }),
+      );
+    },
     prepareSpare,
     removeSpare,
     startCommit: (project, base) => startCommit(git, project, base),
