@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StageId, WorktreeCommand } from '@callboard/contract';
@@ -37,6 +37,7 @@ it('sets a worktree up before Claude starts, says what failed, and cleans it up 
   expect(failed).toMatchObject({ column: 'needs-you', setup: 'due' });
   expect(failed.session?.lastTurn?.message).toMatch(/did not succeed.*exit code 1[\s\S]*installing/);
   expect(kit.model.requests.filter(({ kind }) => kind === 'script')).toHaveLength(0);
+  expect(await readdir(join(kit.dataDir, 'sessions', stageId))).toEqual([]);
   await writeFile(join(await worktreeOf(kit, stageId), '../ready'), '');
   await kit.client.command('start_stage', { stageId });
   await kit.client.state(stageId, 'idle');
@@ -97,6 +98,7 @@ it('runs a set-up again that a kill of Callboard has cut off, and never takes it
   expect(first).toMatchObject({ id, state: 'interrupted', reason: expect.stringContaining('restart of Callboard') });
   expect(second).toMatchObject({ state: 'passed', attempt: 2 });
   expect(await readFile(join(path, 'tries'), 'utf8')).toBe('try\ntry\n');
+  expect(await readdir(join(kit.dataDir, 'sessions', stageId))).toHaveLength(1); // that of the living process
 });
 
 it('uses callboard.yaml of the base commit once a person has agreed to what it runs', async () => {

@@ -291,6 +291,7 @@ async function spawnLaunch(deps: SpawnDeps, begun: BegunLaunch, progress: Launch
   const { worktrees, dataDir, env, initializeTimeoutMs } = deps;
   const { stageId, launchId } = begun;
   const making = createLaunchFolder(begun.folder); // beside all that has to be known first
+  making.catch(() => undefined); // whatever fails first is reported
   const { program, place, inside, isolation } = await prepareLaunch(deps, begun, progress).catch(async (error) => {
     await making.catch(() => undefined);
     await rm(begun.folder, { recursive: true, force: true });
