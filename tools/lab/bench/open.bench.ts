@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport } from '@callboard/contract/client';
+import { identify } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { it, onTestFinished } from 'vitest';
 import { type Installation, install, ofClone } from '../../../e2e/support/callboard.ts';
@@ -15,6 +16,7 @@ import { percentile } from './measure.ts';
 import { type Figure, report } from './results.ts';
 import { type Launch, message } from './turn/baselines.ts';
 import { launchOf } from './turn/callboard.ts';
+import { clock } from './turn/clock.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15);
 /** The `tools/cli/dist/main.js` of another build, which takes its turns as well. */
@@ -23,6 +25,8 @@ const { BENCH_BESIDE } = process.env;
 const DROPPED = 2;
 /** What a start leaves behind must not fall into the next one. */
 const QUIET_MS = 2_000;
+/** How exactly the system knows when a process began. */
+const TICK_MS = 10;
 const TOKEN = 'a-token-for-the-benchmark';
 const FIRST = 'the first of all';
 const projectId = ProjectId.parse('shop');
@@ -50,6 +54,8 @@ async function measure(files: number): Promise<Figure[]> {
   }
   await own.end();
   await other?.end();
+  times.set('own until claude runs', own.untilSpawn.slice(DROPPED));
+  if (other !== null) times.set('other until claude runs', other.untilSpawn.slice(DROPPED));
   const p50 = (name: string) => percentile(times.get(name) ?? [], 0.5);
   const words = [...times].map(([name, all]) => `${name} ${p50(name).toFixed(0)}/${percentile(all, 0.9).toFixed(0)}`);
   const what = files === 1 ? 'a small repository' : `${files.toLocaleString('en')} files`;
@@ -79,17 +85,22 @@ async function openStages(files: number, program: typeof ofClone) {
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   await transport.command('update_project', { projectId, settings: { sandbox: false } });
 
-  async function begin(text: string): Promise<{ stageId: StageId; ms: number }> {
+  async function begin(text: string): Promise<{ stageId: StageId; ms: number; begunAt: number }> {
     const { stage } = await transport.command('create_stage', { projectId, title: text, prompt: scriptOf(text) });
     const stageId = stage.id;
     await sleep(QUIET_MS);
-    const begun = performance.now();
+    const [begun, begunAt] = [performance.now(), clock()];
     const [asked] = await Promise.all([isAsked(installation, text), transport.command('start_stage', { stageId })]);
-    return { stageId, ms: asked - begun };
+    return { stageId, ms: asked - begun, begunAt };
   }
 
+  /** From each start to its process, to ten milliseconds. */
+  const untilSpawn: number[] = [];
+
   async function start(text: string): Promise<number> {
-    const { stageId, ms } = await begin(text);
+    const { stageId, ms, begunAt } = await begin(text);
+    const claude = await identify(await claudePidOf(folder, stageId));
+    untilSpawn.push(Number(claude?.startTime) * TICK_MS - begunAt);
     await sleep(QUIET_MS);
     await transport.command('stop_stage', { stageId });
     return ms;
@@ -98,7 +109,7 @@ async function openStages(files: number, program: typeof ofClone) {
   const { stageId: first } = await begin(FIRST);
   const launch = await launchOf(await claudePidOf(folder, first));
   const end = () => running.stop().then(() => installation.command('down'));
-  return { installation, first, launch, start, end };
+  return { installation, first, launch, start, end, untilSpawn };
 }
 
 const scriptOf = (text: string): string => prompt({ steps: [{ text: 'Ready.' }] }, text);
