@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StageId, WorktreeCommand } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { commitAll, git } from '../../../../test-support/git.ts';
 import { itAll } from '../../../../test-support/it-all.ts';
 import { until } from '../../../../test-support/until.ts';
 import { findCommandProcesses } from '../../src/platform/process-table.ts';
@@ -36,6 +37,7 @@ it('sets a worktree up before Claude starts, says what failed, and cleans it up 
   expect(failed).toMatchObject({ column: 'needs-you', setup: 'due' });
   expect(failed.session?.lastTurn?.message).toMatch(/did not succeed.*exit code 1[\s\S]*installing/);
   expect(kit.model.requests.filter(({ kind }) => kind === 'script')).toHaveLength(0);
+  expect(await readdir(join(kit.dataDir, 'sessions', stageId))).toEqual([]);
   await writeFile(join(await worktreeOf(kit, stageId), '../ready'), '');
   await kit.client.command('start_stage', { stageId });
   await kit.client.state(stageId, 'idle');
@@ -96,6 +98,7 @@ it('runs a set-up again that a kill of Callboard has cut off, and never takes it
   expect(first).toMatchObject({ id, state: 'interrupted', reason: expect.stringContaining('restart of Callboard') });
   expect(second).toMatchObject({ state: 'passed', attempt: 2 });
   expect(await readFile(join(path, 'tries'), 'utf8')).toBe('try\ntry\n');
+  expect(await readdir(join(kit.dataDir, 'sessions', stageId))).toHaveLength(1); // that of the living process
 });
 
 it('uses callboard.yaml of the base commit once a person has agreed to what it runs', async () => {
@@ -198,4 +201,54 @@ it('runs dev servers on ports of their own, finds where they listen, and leaves 
   const mine = (await runsOf(kit, stageId)).map(({ id }) => id);
   const left = await findCommandProcesses();
   expect(mine.flatMap((id) => left.get(id) ?? [])).toEqual([]);
+});
+
+it('takes the worktree of the next stage from one that is kept ready, which goes with the project', async () => {
+  const kit = await createKit({
+    isEmulated: true,
+    where: 'apart',
+    async before(repo) {
+      for (let n = 0; n < 600; n++) await writeFile(join(repo, `file-${n}.txt`), `${n}\n`);
+      await writeFile(join(repo, '.gitignore'), '*.env\nhere\n');
+      await writeFile(join(repo, 'local.env'), 'KEY=1\n');
+      await commitAll(repo);
+    },
+  });
+  await settings(kit, { setup: { command: 'pwd > here' }, copyIgnored: ['*.env'] });
+  const spare = join(kit.dataDir, 'worktrees', 'shop', '.spare');
+  const listed = () => git(kit.repo, 'worktree', 'list', '--porcelain');
+  const isReady = () => until('one is ready', async () => (await listed()).includes('locked Callboard keeps'));
+  /** Starts a stage. @returns whether its worktree is the one that was ready */
+  const starts = async () => {
+    const inode = await stat(spare).then(
+      ({ ino }) => ino,
+      () => null,
+    );
+    const stageId = await kit.startStage(HELLO);
+    await kit.client.state(stageId, 'idle');
+    const path = await worktreeOf(kit, stageId);
+    expect(await readFile(join(path, 'here'), 'utf8')).toBe(`${path}\n`);
+    expect(await readFile(join(path, 'local.env'), 'utf8')).toBe('KEY=1\n');
+    expect(await git(path, 'status', '--porcelain', '--branch')).toBe(`## callboard/${stageId}`);
+    return { stageId, wasReady: (await stat(path)).ino === inode };
+  };
+  const first = await starts();
+  await isReady();
+  const { worktrees } = await kit.client.command('get_worktrees', { projectId: 'shop' });
+  expect(worktrees.map(({ name }) => name)).toEqual([first.stageId]);
+  const second = await starts();
+  expect(second.wasReady).toBe(true);
+  await isReady();
+  await kit.kill();
+  await kit.start('apart');
+  const third = await starts();
+  expect(third.wasReady).toBe(true);
+  await isReady();
+  for (const { stageId } of [first, second, third]) {
+    await kit.client.command('stop_stage', { stageId });
+    await kit.client.command('remove_stage', { stageId });
+  }
+  await kit.client.command('remove_project', { projectId: 'shop' });
+  expect((await listed()).match(/^worktree /gm)).toHaveLength(1);
+  await expect(stat(spare)).rejects.toThrow();
 });

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import type { LaunchId, PermissionRule, Project, SandboxSupport, StageId, TurnOutcome } from '@callboard/contract';
 import { messageOf } from '@callboard/runtime/errors';
@@ -11,6 +12,7 @@ import { type RetryDeps, retryUntilStored, type Tx } from '../../store/store.ts'
 import { type AgentProcess, createLaunchFolder, spawnClaude, temporaryVariables } from '../claude/claude-process.ts';
 import { conversationCondition } from '../claude/conversation-file.ts';
 import { claudeArguments, claudeVariables, type LaunchSandbox } from '../claude/launch-options.ts';
+import type { ExecutorDeps } from '../executor/session-executor.ts';
 import { changeSession, openChange, reportDamage } from '../session/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../session/end-launch.ts';
 import { addNotice, setCliGaps } from '../session/session-change.ts';
@@ -21,6 +23,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BeginDeps, type BegunLaunch, beginLaunch, type Claims, type LaunchRequest } from './begin-launch.ts';
 import {
   chooseSandbox,
+  type LaunchLocation,
   type LaunchTrust,
   type LaunchTrustSource,
   leftOutNotice,
@@ -114,8 +117,9 @@ export function createLauncher(deps: LauncherDeps): Launcher {
         throw launchRejection(error);
       });
     },
-    beginAgain: ({ id, stageId }) =>
-      store.transact(async (tx) => {
+    beginAgain: async ({ id, stageId, folder }) => {
+      await rm(folder, { recursive: true, force: true });
+      await store.transact(async (tx) => {
         const rows = await tx.outbox.listOf(id, ['accepted', 'written']);
         const given = rows.find(({ kind }) => kind === 'message');
         await endLaunch(tx, { id, stageId }, { kind: 'not-started', reason: BEGUN_AGAIN, isBegunAgain: true });
@@ -126,7 +130,8 @@ export function createLauncher(deps: LauncherDeps): Launcher {
             .begin(begun)
             .catch((error: unknown) => log.warn({ err: error, stageId }, 'starting a launch again failed'));
         });
-      }),
+      });
+    },
     launchIn,
     repeatIn: (tx, stageId) => resumeIn(tx, { stageId, actor: null }),
     attached: spawns.attached,
@@ -240,6 +245,7 @@ export interface SpawnDeps {
   initializeTimeoutMs: number;
   attach: (launchId: LaunchId, process: AgentProcess) => Promise<RunningLaunch>;
   setUp: LaunchSetUp;
+  lowPriorityWork: ExecutorDeps['lowPriorityWork'];
 }
 
 /** Sets up the worktree of a launch, if it is new. */
@@ -282,16 +288,17 @@ export interface LaunchSandboxes {
  * @throws OperationalError `claude_missing`, `claude_too_old`, `worktree_failed`, `setup_failed`, `launch_failed`, and whatever spawning throws
  */
 async function spawnLaunch(deps: SpawnDeps, begun: BegunLaunch, progress: LaunchProgress): Promise<void> {
-  const { storing, worktrees, trust, dataDir, env, sandbox, initializeTimeoutMs } = deps;
+  const { worktrees, dataDir, env, initializeTimeoutMs } = deps;
   const { stageId, launchId } = begun;
-  const program = await deps.claude.program();
-  const { baseOf } = deps.setUp;
-  const place = await prepareWorktree({ store: storing.store, worktrees, trust, baseOf }, begun);
-  await deps.setUp.run(stageId, storing.signal, progress.onSettingUp);
-  const { stage, project, cwd, trust: given } = place;
-  const wish = { stage, project, worktree: cwd, dataDir, env, version: program.version, excluded: given.excluded };
-  const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
-  await createLaunchFolder(begun.folder);
+  const making = createLaunchFolder(begun.folder); // beside all that has to be known first
+  making.catch(() => undefined); // whatever fails first is reported
+  const { program, place, inside, isolation } = await prepareLaunch(deps, begun, progress).catch(async (error) => {
+    await making.catch(() => undefined);
+    await rm(begun.folder, { recursive: true, force: true });
+    throw error;
+  });
+  await making;
+  const { project, cwd, trust: given } = place;
   const launch = { ...launchOptions(begun, project, given), dataDir, env, sandbox: inside, flags: program.flags };
   const userSettingsOnly = given.leftOut === null ? null : { worktree: cwd, preferences: given.preferences };
   const options = { ...launch, userSettingsOnly };
@@ -321,7 +328,42 @@ async function spawnLaunch(deps: SpawnDeps, begun: BegunLaunch, progress: Launch
   progress.onAttached();
   const initialized = running.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs));
   await untilUp(deps, running, initialized);
+  if (place.isNew) prepareNext(deps, place);
   await reportsDamage();
+}
+
+/** Finds out, and makes, what the process is started with. */
+async function prepareLaunch(deps: SpawnDeps, begun: BegunLaunch, { onSettingUp }: LaunchProgress) {
+  const { storing, worktrees, trust, dataDir, env, sandbox, setUp } = deps;
+  const program = await deps.claude.program();
+  const place = await prepareWorktree({ store: storing.store, worktrees, trust, baseOf: setUp.baseOf }, begun);
+  await setUp.run(begun.stageId, storing.signal, onSettingUp);
+  const { stage, project, cwd: worktree } = place;
+  const { excluded } = place.trust;
+  const wish = { stage, project, worktree, dataDir, env, version: program.version, excluded };
+  const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
+  return { program, place, inside, isolation };
+}
+
+/** A stage that works all the time does not keep the next one waiting. */
+const SPARE_LATEST_MS = 60_000;
+
+/** Has the worktree of the project's next stage checked out beforehand. */
+function prepareNext(deps: SpawnDeps, { stage, project: { id }, cwd }: LaunchLocation): void {
+  const { storing, worktrees, setUp, lowPriorityWork } = deps;
+  const prepare = async (signal: AbortSignal) => {
+    const project = await storing.store.read.projects.find(id);
+    if (project === null) return;
+    if (await storing.store.transact(async (tx) => tx.diskPauseReason() !== null))
+      return worktrees.removeSpare(project);
+    const commit = async () => {
+      if ((await storing.store.read.projects.find(id)) === null) return null;
+      const base = await worktrees.knownBase(project, await setUp.baseOf({ ...stage, base: null }));
+      return worktrees.startCommit(project, base);
+    };
+    await worktrees.prepareSpare(project, { model: { path: cwd }, commit }, signal);
+  };
+  lowPriorityWork.add(stage.id, 'spare worktree', prepare, SPARE_LATEST_MS);
 }
 
 /** Looks at the record of the conversation that is resumed. @returns a function that reports what it lacks; it does not reject */

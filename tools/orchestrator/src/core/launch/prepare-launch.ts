@@ -163,6 +163,8 @@ export interface LaunchLocation {
   project: Project;
   cwd: string;
   trust: LaunchTrust;
+  /** The worktree was made for this launch. */
+  isNew: boolean;
 }
 
 export interface PrepareDeps {
@@ -209,7 +211,7 @@ export async function prepareWorktree(
     });
   }
   await takeOrigin({ store, worktrees }, project, stageId);
-  return { stage, project, cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
+  return { stage, project, isNew, cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
 }
 
 /** Returns what was pushed last of a stage whose machine was lost; null if nothing was, or it was never there. */

@@ -1,4 +1,4 @@
-import { cp, lstat, mkdir, readdir, readFile, realpath, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, readdir, readFile, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import type { BranchList, Project, SavedFile, Stage, StageId, Worktree } from '@callboard/contract';
 import type { KeyedMutex } from '../../lib/async.ts';
@@ -27,6 +27,7 @@ import {
   worktreeStatus,
 } from './linked-worktrees.ts';
 import { type SavedCommits, saveUnreferenced } from './remove-worktree.ts';
+import { folderOf, type Spare, type SpareClaims } from './spare-worktree.ts';
 import { unreferencedWork } from './unsaved-work.ts';
 
 export interface EnsureDeps {
@@ -42,6 +43,8 @@ export interface EnsureDeps {
   notify: (notice: string) => void;
   /** A person wants the stage's worktree to be made again: what stood in its place is out of the way. */
   isWanted?: boolean;
+  /** A worktree that is ready may become that of a new stage. */
+  spares?: SpareClaims;
 }
 
 type Location = Pick<Worktree, 'path' | 'branch'>;
@@ -55,6 +58,8 @@ interface FreeSlot extends Location {
     tip: string | null;
     /** The commit to begin at. */
     commit: string;
+    entries: readonly string[][];
+    spare: Spare | null;
   } | null;
 }
 
@@ -62,7 +67,7 @@ interface FreeSlot extends Location {
 export async function ensureWorktree(deps: EnsureDeps): Promise<Worktree> {
   const { git, project, stageId, recorded } = deps;
   await requireRepository(project);
-  const folder = await folderOf(deps);
+  const folder = await folderOf(deps.dataDir, project);
   const { fresh, ...place }: FreeSlot =
     recorded === null
       ? await freeSlot(deps, folder)
@@ -81,17 +86,10 @@ export async function ensureWorktree(deps: EnsureDeps): Promise<Worktree> {
   return { ...place, base, ...(isSame && recorded.merges !== undefined && { merges: recorded.merges }) };
 }
 
-/** Returns the folder of the project's worktrees. */
-async function folderOf({ dataDir, project }: Pick<EnsureDeps, 'dataDir' | 'project'>): Promise<string> {
-  const parent = join(dataDir, 'worktrees', project.id);
-  await mkdir(parent, { recursive: true, mode: 0o700 });
-  return realpath(parent); // git lists worktrees by their real paths
-}
-
 /** Returns the path of a recorded worktree; the data directory may have moved. */
 async function locationOf(deps: Pick<EnsureDeps, 'dataDir' | 'project'>, { path }: Pick<Worktree, 'path'>) {
   await requireRepository(deps.project);
-  return join(await folderOf(deps), basename(path));
+  return join(await folderOf(deps.dataDir, deps.project), basename(path));
 }
 
 async function branchedAt({ git, project, recorded, start }: EnsureDeps, branch: string): Promise<string> {
@@ -112,18 +110,24 @@ function reportOtherNames({ stageId, notify }: EnsureDeps, { branch }: Location)
 /** Returns a folder and a branch that nobody has worked in: the stage's own names, or the same with a number. */
 async function freeSlot(deps: EnsureDeps, folder: string): Promise<FreeSlot> {
   const { git, project, stageId, start } = deps;
-  const [commit, entries] = [await startCommit(git, project, start.base), await listWorktrees(git, project.path)];
+  const placeOf = (name: string) => ({ path: join(folder, name), branch: start.branch ?? `callboard/${name}` });
+  const [commit, entries, firstTip, spare] = await Promise.all([
+    startCommit(git, project, start.base),
+    listWorktrees(git, project.path),
+    tipOf(git, project, placeOf(stageId).branch),
+    deps.spares?.find(project, folder) ?? null,
+  ]);
   for (let n = 1; ; n++) {
     const name = n === 1 ? stageId : `${stageId}-${n}`;
-    const place = { path: join(folder, name), branch: start.branch ?? `callboard/${name}` };
+    const place = placeOf(name);
     const known = statusIn(entries, place.path);
     if (known === 'incomplete') return { ...place, fresh: null }; // left by an interrupted start of this stage: nobody has used it yet
     const isHere = await pathExists(place.path);
     const isFree = () => (known === 'unknown' ? isEmpty(place.path) : isUntouched(deps, place, commit));
     if (isHere && (await isFree())) return { ...place, fresh: null };
-    const tip = await tipOf(git, project, place.branch);
+    const tip = n === 1 ? firstTip : await tipOf(git, project, place.branch);
     const isOthers = (tip !== null && tip !== commit) || isCheckedOutElsewhere(entries, place);
-    if (!isOthers && !isHere) return { ...place, fresh: { known, tip, commit } };
+    if (!isOthers && !isHere) return { ...place, fresh: { known, tip, commit, entries, spare } };
     if (isOthers && start.branch !== null) throw branchTaken(start.branch);
   }
 }
@@ -157,7 +161,15 @@ async function makeIfMissing(deps: EnsureDeps, { path, branch, fresh }: FreeSlot
   if (recorded !== null && !mayMake) throw await refusal(deps, stands);
   if (stands.kind !== 'gone' && stands.kind !== 'empty') throw pathTaken(project, path);
   const force = known === 'complete' ? ['--force'] : []; // git still lists it, though somebody deleted its folder
-  const isNew = (fresh === null ? await tipOf(git, project, branch) : fresh.tip) === null;
+  if (fresh !== null && fresh.tip === null && fresh.spare !== null && deps.spares !== undefined) {
+    const claimed = await deps.spares.claim(project, fresh.spare, { path, branch, ...fresh });
+    if (claimed !== 'gone') {
+      if (claimed.hookFailure !== null) notify(hookFailed(claimed.hookFailure));
+      return 'new branch';
+    }
+  }
+  const isKnown = fresh !== null && fresh.spare === null;
+  const isNew = (isKnown ? fresh.tip : await tipOf(git, project, branch)) === null;
   const isChosen = recorded === null && start.base !== null;
   const begin = fresh?.commit ?? (isChosen ? await startCommit(git, project, start.base) : 'HEAD');
   const target = isNew ? ['-b', branch, path, begin] : [path, branch];
@@ -166,12 +178,15 @@ async function makeIfMissing(deps: EnsureDeps, { path, branch, fresh }: FreeSlot
     const isMade =
       !added.wasKilled && (await worktreeStatus(git, project.path, path)) === 'complete' && (await pathExists(path));
     // Git runs the hook last, when everything is checked out, and fails if the hook fails.
-    if (isMade) notify(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
+    if (isMade) notify(hookFailed(added.stderr));
     else throw creationFailed(path, added.stderr);
   }
   if (recorded !== null && known !== 'incomplete' && !isWanted) notify(recreatedNotice(branch, isNew));
   return isNew ? 'new branch' : 'existing branch';
 }
+
+const hookFailed = (text: string): string =>
+  `The repository's post-checkout hook failed in the new worktree: ${text.trim()}`;
 
 async function refusal({ git, project, stageId, recorded }: EnsureDeps, stands: Misplaced) {
   const branch = recorded?.branch ?? '';
@@ -293,7 +308,7 @@ export async function requireStartPoint(git: Git, { path }: Pick<Project, 'path'
 }
 
 /** Returns the commit that a new branch begins at. @throws OperationalError `worktree_failed` */
-async function startCommit(git: Git, { path }: Pick<Project, 'path'>, base: string | null): Promise<string> {
+export async function startCommit(git: Git, { path }: Pick<Project, 'path'>, base: string | null): Promise<string> {
   if (base === null) return git.must(path, ['rev-parse', 'HEAD']);
   const commit = await commitAt(git, path, base);
   if (commit !== null) return commit;

@@ -248,7 +248,7 @@ async function onlyIn(git: Git, repository: string, folder: string): Promise<str
 }
 
 /** Git marks a worktree while it creates it; the mark stays if git is killed meanwhile (git 2.17 and newer). */
-const INITIALIZING = 'locked initializing';
+export const INITIALIZING = 'initializing';
 
 /** What git knows about a worktree. `incomplete`: its creation was interrupted, so nobody has worked in it yet. */
 export type WorktreeStatus = 'complete' | 'incomplete' | 'unknown';
@@ -268,7 +268,7 @@ export async function worktreeStatus(git: Git, repository: string, path: string)
 export function statusIn(entries: readonly string[][], path: string): WorktreeStatus {
   const found = entryOf(entries, path);
   if (found === null) return 'unknown';
-  return found.includes(INITIALIZING) ? 'incomplete' : 'complete';
+  return found.includes(`locked ${INITIALIZING}`) ? 'incomplete' : 'complete';
 }
 
 /** Returns the lines of `git worktree list --porcelain` for a worktree; null if there are none. @throws OperationalError `worktree_failed` */
@@ -346,6 +346,12 @@ async function findLeft(
       found.push({ path, branch: branch.replace('refs/heads/', ''), base: head });
   }
   return found;
+}
+
+/** Returns the commit that a worktree is at; null if git does not list it. */
+export function headIn(entries: readonly string[][], path: string): string | null {
+  const found = entryOf(entries, path);
+  return found === null ? null : fieldOf(found, 'HEAD');
 }
 
 /** Returns the value of a line of `git worktree list --porcelain`; null if there is none. */

@@ -37,6 +37,7 @@ import {
   newestBase,
   requireStartPoint,
   type StartPoint,
+  startCommit,
 } from './ensure-worktree.ts';
 import { type Contents, createGeneratedFiles, createTreeDiffs, withContents } from './file-changes.ts';
 import { type AbandonedWorktrees, type Checkouts, checkouts, findAbandonedWorktrees } from './linked-worktrees.ts';
@@ -73,6 +74,7 @@ import {
   settingsPaths,
 } from './repository-files.ts';
 import { folderTree, headTree } from './repository-tree.ts';
+import { createSpareWorktrees, type SpareWorktrees } from './spare-worktree.ts';
 import { settleUndo, undoMerge } from './update-checkout.ts';
 
 export type { Merged } from './merge.ts';
@@ -101,7 +103,8 @@ export interface Worktrees
     TurnSnapshots,
     AbandonedWorktrees,
     OffBranch,
-    InPlace {
+    InPlace,
+    SpareWorktrees {
   /**
    * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
@@ -120,6 +123,8 @@ export interface Worktrees
   newestBase(project: Pick<Project, 'path'>, wish: BaseRequest): Promise<string | null>;
   /** As `newestBase`, by what was fetched last. */
   knownBase(project: Pick<Project, 'path'>, wish: BaseRequest): Promise<string | null>;
+  /** Returns the commit at which a new stage begins. @throws OperationalError `worktree_failed` */
+  startCommit(project: Pick<Project, 'path'>, base: string | null): Promise<string>;
   /** Resolves if a stage may begin like this. @throws Rejection `unknown_base`, `bad_branch`, `branch_taken` */
   requireStartPoint(project: Pick<Project, 'path'>, start: StartPoint): Promise<void>;
   /** Lists the branches of the repository. @throws OperationalError `worktree_failed` */
@@ -218,11 +223,19 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
   const committedFile = createCommittedFiles((repository, args) => runGit(repository, args, objectsOnly));
   /** By main checkout: git reads its list of worktrees when it creates one, and fails if another is being created (seen). */
   const makings = createKeyedMutex();
+  const { prepareSpare, removeSpare, ...spares } = createSpareWorktrees({ git, dataDir, makings });
 
   return {
     inspect: (path) => inspectRepository(git, path),
-    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, notify = () => undefined } = {}) =>
-      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, notify })),
+    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, notify = () => undefined } = {}) => {
+      if (recorded !== null) spares.giveWay(project); // it may have nothing to make
+      return makings(project.path, () =>
+        ensureWorktree({ git, dataDir, project, stageId, recorded, start, notify, spares }),
+      );
+    },
+    prepareSpare,
+    removeSpare,
+    startCommit: (project, base) => startCommit(git, project, base),
     knownBase: (project, wish) => knownBase(git, project, wish),
     newestBase: (project, wish) => makings(project.path, () => newestBase(git, project, wish)),
     requireStartPoint: (project, start) => requireStartPoint(git, project, start),

@@ -133,8 +133,10 @@ export function createProjects({
         if (settings.stageFolders.includes(path)) return;
         await save(tx, { ...project, settings: { ...settings, stageFolders: [...settings.stageFolders, path] } });
       }),
-    remove: (id) =>
-      store.transact(async (tx) => {
+    async remove(id) {
+      // Before and after: a project that is forgotten must leave nothing in its repository, and one may be made in between.
+      await worktrees.removeSpare(await requireProject(store.read, id));
+      const removed = await store.transact(async (tx) => {
         const project = await requireProject(tx, id);
         if (await tx.stages.isUsed(id))
           throw new Rejection('project_in_use', `${id} still has stages. Delete its stages, then remove the project.`);
@@ -144,7 +146,10 @@ export function createProjects({
         await tx.budgets.remove({ projectId: id });
         await tx.emit({ type: 'project-removed', data: { projectId: id } });
         return project;
-      }),
+      });
+      await worktrees.removeSpare(removed);
+      return removed;
+    },
   };
 }
 

@@ -44,6 +44,8 @@ export interface GuardedGit extends Git {
   until(signal: AbortSignal, timeoutMs?: number): Git;
   /** Returns the settings of the repository at this folder that nobody has agreed to. @throws OperationalError `worktree_failed` */
   inspect: GitGuard['inspect'];
+  /** As `GitGuard.settingsOf`. @throws OperationalError `worktree_failed` */
+  settingsOf: GitGuard['settingsOf'];
 }
 
 export interface GitDeps {
@@ -111,7 +113,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitDeps): G
     };
   }
 
-  return { ...gitUntil(), until: gitUntil, inspect: guard.inspect };
+  return { ...gitUntil(), until: gitUntil, inspect: guard.inspect, settingsOf: guard.settingsOf };
 }
 
 const failure = (stderr: string): GitResult => ({

@@ -43,6 +43,8 @@ export interface GitGuard {
   prepare(cwd: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<GuardedCall>;
   /** Returns the settings of the repository at this folder that nobody has agreed to, read now. */
   inspect(root: string): Promise<readonly GitSettingItem[]>;
+  /** Returns a fingerprint of the configuration at this folder, and of what people agreed to. */
+  settingsOf(root: string): Promise<string>;
 }
 
 export interface GuardDeps extends InspectionDeps {
@@ -95,6 +97,12 @@ export function createGitGuard(deps: GuardDeps): GitGuard {
     inspect: async (root) => {
       knowsVariables().catch(() => undefined); // starts early: the next call of git waits for it
       return (await review(root))?.pending ?? [];
+    },
+    settingsOf: async (root) => {
+      const { inspection, agreed, pending } = (await review(root)) ?? {};
+      return createHash('sha256')
+        .update(JSON.stringify([inspection?.entries, agreed, pending]))
+        .digest('hex');
     },
   };
 }
