@@ -1,10 +1,14 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { LaunchId, RequestId, StageId } from '@callboard/contract';
 import { sampleDecision, sampleProject, sampleRequest, sampleStage } from '@callboard/contract/samples';
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { it, onTestFinished } from 'vitest';
+import { findProgram } from '../../../scripts/debian.ts';
 import { createDatabaseOn, type PostgresServer, postgresLack, startPostgres } from '../../../test-support/postgres.ts';
 import { nodePlatform } from '../../orchestrator/src/platform/runtime.ts';
 import type { Store } from '../../orchestrator/src/store/store.ts';
+import { LEASE_MS, machineId, machineReport } from '../../orchestrator/test/support/test-machines.ts';
 import { openTestStore, silent } from '../../orchestrator/test/support/test-store.ts';
 import { createConnect, type PgLink } from '../../store-postgres/src/pg-link.ts';
 import { openPostgresStore } from '../../store-postgres/src/postgres-store.ts';
@@ -16,7 +20,7 @@ const FOR_MS = 4_000;
 const AT_ONCE = 8;
 /** As a person's server: what is committed is on its disk. */
 const DURABLE = ['fsync = on', 'full_page_writes = on'];
-const STAGE = StageId.parse('S1');
+const stageOf = (nth: number) => StageId.parse(`S${nth}`);
 const LAUNCH = LaunchId.parse('launch-1');
 
 it.skipIf(postgresLack !== '')(
@@ -32,10 +36,13 @@ it.skipIf(postgresLack !== '')(
       for (let nth = 0; nth < count; nth++) {
         const store = await openPostgresStore({ address, platform: nodePlatform, log: silent });
         onTestFinished(store.close);
+        const epoch = await store.transact((tx) => tx.machines.register(machineId(nth), machineReport(), LEASE_MS));
+        store.fenceWith({ machineId: machineId(nth), epoch });
         stores.push(store);
       }
       figures.push(...figuresOf(`PostgreSQL, ${count} machines in one process`, await decisionsOn(stores)));
     }
+    for (const count of [1, 2, 3]) figures.push(...(await pgbench(server, count)));
     for (const way of ['row lock', 'serializable'] as const)
       for (const count of [1, 2, 3]) figures.push(...(await commitsOf(server, way, count)));
     report('shared-store', figures);
@@ -55,41 +62,57 @@ const figuresOf = (name: string, { perSecond, ms }: Measured): Figure[] => [
 
 /** A request comes, is decided, and its answer is given to the launch: the transactions of a permission turn in the store. */
 async function decisionsOn(stores: readonly Store[]): Promise<Measured> {
-  await stores[0]?.transact(async (tx) => {
-    await tx.projects.save(sampleProject());
-    await tx.stages.insert(sampleStage({ id: STAGE }));
-  });
+  await stores[0]?.transact((tx) => tx.projects.save(sampleProject()));
+  for (const [nth, store] of stores.entries())
+    await store.transact((tx) => tx.stages.insert(sampleStage({ id: stageOf(nth), machineId: machineId(nth) })));
   const ms: number[] = [];
   let nth = 0;
   const until = performance.now() + FOR_MS;
-  const decideAll = async (store: Store) => {
+  const decideAll = async (store: Store, stageId: StageId) => {
     while (performance.now() < until) {
       const from = performance.now();
-      await decide(store, RequestId.parse(`r${nth++}`));
+      await decide(store, stageId, RequestId.parse(`r${nth++}`));
       ms.push(performance.now() - from);
     }
   };
-  await Promise.all(stores.flatMap((store) => Array.from({ length: AT_ONCE }, () => decideAll(store))));
+  await Promise.all(
+    stores.flatMap((store, at) => Array.from({ length: AT_ONCE }, () => decideAll(store, stageOf(at)))),
+  );
   return { perSecond: (ms.length / FOR_MS) * 1_000, ms };
 }
 
-const decide = (store: Store, requestId: RequestId) =>
-  store.transact(async (tx) => {
-    const place = { stageId: STAGE, requestId };
-    await tx.requests.open(sampleRequest(place), LAUNCH);
-    const decision = sampleDecision(place);
-    await tx.requests.decide(decision);
-    const row = {
-      id: tx.newId(),
-      stageId: STAGE,
-      launchId: LAUNCH,
-      wireId: requestId,
-      actor: 'Ada',
-      createdAt: tx.now,
-    };
-    await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'interrupt' } } });
-    await tx.emit({ type: 'decision-updated', data: decision });
-  });
+const decide = (store: Store, stageId: StageId, requestId: RequestId) =>
+  store.transact(
+    async (tx) => {
+      const place = { stageId, requestId };
+      await tx.requests.open(sampleRequest(place), LAUNCH);
+      const decision = sampleDecision(place);
+      await tx.requests.decide(decision);
+      const row = {
+        id: tx.newId(),
+        stageId,
+        launchId: LAUNCH,
+        wireId: requestId,
+        actor: 'Ada',
+        createdAt: tx.now,
+      };
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'interrupt' } } });
+      await tx.emit({ type: 'decision-updated', data: decision });
+    },
+    { stage: stageId },
+  );
+
+/** PostgreSQL's own commits: each client updates rows and inserts one. */
+async function pgbench({ address }: PostgresServer, clients: number): Promise<Figure[]> {
+  const program = findProgram('pgbench');
+  if (program === undefined) return [];
+  const url = await createDatabaseOn(address);
+  await promisify(execFile)(program, ['--initialize', '--quiet', url]);
+  const args = ['--skip-some-updates', '--no-vacuum', `--client=${clients}`, `--time=${FOR_MS / 1_000}`, url];
+  const { stdout } = await promisify(execFile)(program, args);
+  const perSecond = Number(/tps = ([0-9.]+)/.exec(stdout)?.[1]);
+  return [{ name: `commits of pgbench with ${clients} clients`, value: perSecond, unit: '/s' }];
+}
 
 /** The same read-modify-write of a number without gaps, by a lock of its row or by retries of serializable transactions. */
 async function commitsOf(server: PostgresServer, way: 'row lock' | 'serializable', writers: number): Promise<Figure[]> {

@@ -24,7 +24,7 @@ import {
   type TransactionSettings,
   type ValueListNode,
 } from 'kysely';
-import { CHANNEL } from './commits.ts';
+import { CHANNEL, heardOf } from './commits.ts';
 import type { Connect, PgLink } from './pg-link.ts';
 
 /** How long somebody waits for a connection that is being made anew, from the moment when it broke. */
@@ -131,6 +131,8 @@ export async function maintainLink({ connect, prepare, log }: LinkConnectionDeps
 
 /** A notification may get lost with its connection: the table is the truth. */
 const CHECK_INTERVAL_MS = 1_000;
+/** What happens in stages of others is only shown here: it is read together. */
+const TOGETHER_MS = 100;
 
 interface UpdateDeps {
   connect: Connect;
@@ -146,8 +148,11 @@ export function listenForUpdates({ connect, check, isKnown, log }: UpdateDeps): 
   let link: PgLink | null = null;
   let isDue = false;
   let viewing: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | undefined;
 
   function checkSoon(): void {
+    clearTimeout(timer);
+    timer = undefined;
     isDue = true;
     viewing ??= checkUntilDone().finally(() => {
       viewing = null;
@@ -162,14 +167,16 @@ export function listenForUpdates({ connect, check, isKnown, log }: UpdateDeps): 
   }
 
   /** The database tells of the commits of this process as well: they need no look. */
-  async function hear(commit: number): Promise<void> {
-    if (!(await isKnown(commit))) checkSoon();
+  async function hear({ commit, isOfStages }: ReturnType<typeof heardOf>): Promise<void> {
+    if (await isKnown(commit)) return;
+    if (isOfStages) timer ??= setTimeout(checkSoon, TOGETHER_MS).unref();
+    else checkSoon();
   }
 
   async function listen(): Promise<void> {
     const opened = await connect(stopped.signal);
     link = opened;
-    opened.onNotification((payload) => void hear(Number(payload)));
+    opened.onNotification((payload) => void hear(heardOf(payload)));
     await opened.queryAll(`listen ${CHANNEL}`);
     checkSoon(); // what came before
   }
@@ -188,6 +195,7 @@ export function listenForUpdates({ connect, check, isKnown, log }: UpdateDeps): 
     /** Does not wait for an answer; a look ends when its connection does. */
     async stop() {
       stopped.abort();
+      clearTimeout(timer);
       await link?.end();
       await watching;
       await viewing;
@@ -337,8 +345,8 @@ export interface Links {
   replace: ((broken: PgLink) => Promise<PgLink>) | null;
 }
 
-/** Returns Kysely on these connections. @param onWrite called before each statement that may write */
-export function kyselyOn(links: Links, transactions: Transactions, onWrite: () => void): Kysely<Schema> {
+/** Returns Kysely on these connections. @param onWrite called before each statement that may write, with its text */
+export function kyselyOn(links: Links, transactions: Transactions, onWrite: (text: string) => void): Kysely<Schema> {
   const dialect: Dialect = {
     createAdapter: () => new PostgresAdapter(),
     createDriver: () => driverOf(links, transactions, onWrite),
@@ -364,16 +372,16 @@ class PgConnection implements DatabaseConnection {
   link: PgLink;
   isInTransaction = false;
   private readonly links: Links;
-  private readonly onWrite: () => void;
+  private readonly onWrite: (text: string) => void;
 
-  constructor(link: PgLink, links: Links, onWrite: () => void) {
+  constructor(link: PgLink, links: Links, onWrite: (text: string) => void) {
     this.link = link;
     this.links = links;
     this.onWrite = onWrite;
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    if (query.kind !== 'SelectQueryNode') this.onWrite();
+    if (query.kind !== 'SelectQueryNode') this.onWrite(sql);
     const { rows, rowCount, command } = await this.ask({ text: sql, values: parameters, ...nameOf(sql) });
     const changed = command === 'SELECT' ? {} : { numAffectedRows: BigInt(rowCount ?? 0) };
     return { rows: rows as R[], ...changed }; // PostgreSQL's rows, as with Kysely's own driver
@@ -410,7 +418,7 @@ export function nameOf(text: string): { name?: string } {
   return { name };
 }
 
-function driverOf(links: Links, transactions: Transactions, onWrite: () => void): Driver {
+function driverOf(links: Links, transactions: Transactions, onWrite: (text: string) => void): Driver {
   const own = (connection: DatabaseConnection): PgConnection => {
     if (!(connection instanceof PgConnection)) throw new TypeError('a connection of another driver');
     return connection;

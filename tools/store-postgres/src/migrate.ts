@@ -1,6 +1,7 @@
 import { StoreOutgrown } from '@callboard/orchestrator/storage-error';
 import { migrations, OperationalError, statementsFor } from '@callboard/orchestrator/store';
 import { z } from 'zod';
+import { LOCK_ALL, SKIPPED } from './commits.ts';
 import type { PgLink } from './pg-link.ts';
 
 /** Any number that nobody else locks. */
@@ -63,13 +64,14 @@ export async function versionOf(link: Pick<PgLink, 'query' | 'queryAll'>): Promi
 
 /** Begins a transaction that keeps all writers waiting. */
 async function lockVersion(link: PgLink): Promise<number> {
-  const [, found] = await link.queryAll('begin; select version from cluster_state where id = 1 for update');
-  return Version.parse(found?.rows[0]).version;
+  const results = await link.queryAll(`begin; ${LOCK_ALL}; select version from cluster_state where id = 1`);
+  return Version.parse(results.at(-1)?.rows[0]).version;
 }
 
 /**
  * The tables of a shared store that hold none of Callboard's data. `cluster_state` is one row, which each write transaction
- * locks: the numbers of the newest commit and of the newest event, and the version of the schema. `writers` says which was
+ * changes as it commits: the numbers of the newest commit and of the newest event, how many of them have locked all others out, and the
+ * version of the schema. `writers` says which was
  * the last commit of each process, so that one whose connection was cut during a commit learns what became of it.
  * `given_rows` tells machines which rows of the outbox were given to their launches. `server_life` is unlogged, so it is
  * empty after a crash of the server and after a fail-over: commits may be missing then. `server_starts` keeps the number of
@@ -84,8 +86,8 @@ export const OWN_TABLES: readonly string[] = [
 /** Creates what is missing. `callboard_json` replaces the escapes of NUL and of halves of pairs, which PostgreSQL refuses to read. */
 const ownStatements: readonly string[] = [
   `create table if not exists cluster_state (
-     id bigint primary key check (id = 1), "commit" bigint not null, seq bigint not null, version bigint not null)
-     with (fillfactor = 20)`,
+     id bigint primary key check (id = 1), "commit" bigint not null, seq bigint not null, version bigint not null,
+     alone bigint not null default 0) with (fillfactor = 20)`,
   `insert into cluster_state (id, "commit", seq, version) values (1, 0, 0, 0) on conflict do nothing`,
   `create table if not exists writers (
      id text primary key, "commit" bigint not null, at timestamptz not null default now()) with (fillfactor = 20)`,
@@ -103,17 +105,14 @@ const ownStatements: readonly string[] = [
 const State = z.object({ commit: z.int(), seq: z.int() });
 const Identity = z.object({ identity: z.string() });
 
-/** More than can be used within the moment that a crash loses. */
-export const SKIPPED = 1_000_000_000;
-
 /**
  * Begins a new epoch of the event log if the server was started anew since the last one, has crashed, has handed over to a
  * standby, or is another one: commits that were not synced may be missing, and clients may have seen their events. The
  * numbers of commits and events skip what may have been used. Call for each new connection, before anything is written.
  */
 export async function beginEpoch(link: PgLink): Promise<void> {
-  const [, locked, life, now] = await link.queryAll(`begin;
-    select "commit", seq from cluster_state where id = 1 for update;
+  const [, , , locked, life, now] = await link.queryAll(`begin; ${LOCK_ALL};
+    select "commit", seq from cluster_state where id = 1;
     select identity from server_life;
     select (select system_identifier from pg_control_system()) || ' ' ||
       (select oid from pg_database where datname = current_database()) || ' ' ||
@@ -126,7 +125,8 @@ export async function beginEpoch(link: PgLink): Promise<void> {
   }
   const isNew = commit === 0 && seq === 0;
   const skip = `insert into server_starts (recovered) values (${commit}) on conflict do nothing;
-    delete from events; update cluster_state set "commit" = "commit" + ${SKIPPED}, seq = seq + ${SKIPPED}`;
+    delete from events;
+    update cluster_state set "commit" = "commit" + ${SKIPPED}, seq = seq + ${SKIPPED}, alone = alone + ${SKIPPED}`;
   await link.queryAll(
     [
       ...(isNew ? [] : [skip]),

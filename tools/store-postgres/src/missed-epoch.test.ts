@@ -3,8 +3,7 @@ import { postgresLack } from '../../../test-support/postgres.ts';
 import { until } from '../../../test-support/until.ts';
 import { createStoreDatabase } from '../../orchestrator/test/support/test-postgres.ts';
 import { silent, stageId, tickingPlatform } from '../../orchestrator/test/support/test-store.ts';
-import { CHANNEL } from './commits.ts';
-import { SKIPPED } from './migrate.ts';
+import { CHANNEL, SKIPPED } from './commits.ts';
 import { createConnect } from './pg-link.ts';
 import { openPostgresStore } from './postgres-store.ts';
 

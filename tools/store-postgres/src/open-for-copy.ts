@@ -1,6 +1,7 @@
 import { OperationalError } from '@callboard/orchestrator/store';
 import { parseDatabaseUrl } from '@callboard/runtime/database-url';
 import { z } from 'zod';
+import { LOCK_ALL } from './commits.ts';
 import { beginEpoch, migrate, OWN_TABLES } from './migrate.ts';
 import { createConnect, createServerHistory } from './pg-link.ts';
 import {
@@ -73,7 +74,7 @@ export async function openForCopy(
   return {
     inTransaction: (work) =>
       transaction('begin', async () => {
-        await query('select seq from cluster_state for update');
+        for (const lock of LOCK_ALL.split(';')) await query(lock);
         await requireAlone(query, here);
         return work(store);
       }),
@@ -177,7 +178,9 @@ function postgresCopy(query: Query, ownTables: readonly string[]): CopyTarget {
     },
     setLastNumber: async (table, last) => {
       if (table === 'events') {
-        await query('update cluster_state set seq = $1::bigint, "commit" = "commit" + 1', [last.toString()]);
+        await query('update cluster_state set seq = $1::bigint, "commit" = "commit" + 1, alone = alone + 1', [
+          last.toString(),
+        ]);
         await query('drop table if exists search_state'); // an index that is there is of other events: it begins anew
         return;
       }

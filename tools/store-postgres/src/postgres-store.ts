@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { LaunchId } from '@callboard/contract';
+import type { LaunchId, StageId } from '@callboard/contract';
 import { openThreadedIndex, type SearchIndex } from '@callboard/orchestrator/search';
 import {
   DatabaseUnreachable,
@@ -9,12 +9,14 @@ import {
 } from '@callboard/orchestrator/storage-error';
 import {
   type CommitOptions,
+  type CommitSync,
   createBatcher,
   createDraft,
   createRowCaches,
   createSubscribers,
   createYield,
   type Database,
+  type Draft,
   NOTHING_CACHED,
   OperationalError,
   type OutboxState,
@@ -24,6 +26,7 @@ import {
   type RowCaches,
   readBoard,
   readBoardOf,
+  rowsOfStages,
   runOn,
   type Schema,
   type SharedIndexOptions,
@@ -49,7 +52,10 @@ import {
   createSeenLaunches,
   type Done,
   type Fence,
-  type Moment,
+  type Locking,
+  Moment,
+  momentNow,
+  momentOf,
   type PassOn,
   type SeenLaunches,
   watchForLoss,
@@ -109,6 +115,7 @@ async function createStore(
     subscribers,
     writerId,
     onUnsynced: sync.countUnsynced,
+    now: () => momentNow(pool.db),
     connection: () => required(connection),
     passOn: () => required(passOn),
   });
@@ -121,17 +128,33 @@ async function createStore(
       await writer.greet(link);
     },
   });
-  const from = await pool.db.selectFrom('cluster_state').select(['commit', 'seq']).executeTakeFirstOrThrow();
-  passOn = createPassOn({ db: pool.db, subscribers, seen, log, requireNothingLost, from });
+  const from = await momentNow(pool.db);
+  passOn = createPassOn({
+    db: pool.db,
+    subscribers,
+    seen,
+    log,
+    requireNothingLost,
+    hasUnknown: writer.hasUnknown,
+    from,
+  });
   const updates = listenForUpdates({ connect, check: passOn.check, isKnown: passOn.isKnown, log });
   const queue = createWriteQueue(subscribers);
   const transact: Store['transact'] = async (work, options) => {
     const { result } = await queue.add(() => writer.run(work, options));
     return result;
   };
-  const batch = createBatcher((work) => transact(work, { sync: 'later' }));
+  const batch = createBatcher(async (work) => (await queue.add(() => writer.runOfStages(work))).result, {
+    transactAlone: (work, stage) => transact(work, { sync: 'later', ...(stage !== undefined && { stage }) }),
+    mustRepeat: (error) => error instanceof MustRepeat,
+  });
+  const batchOf = <T>(work: (tx: Tx) => Promise<T>, stage?: StageId) =>
+    batch(async (tx) => {
+      await writer.requireOwn(tx, stage);
+      return work(tx);
+    }, stage);
   return {
-    transact: (work, options) => (options?.batch ? batch(work) : transact(work, options)),
+    transact: (work, options) => (options?.batch ? batchOf(work, options.stage) : transact(work, options)),
     sync: sync.sync,
     probe: () => queue.probe(() => required(connection).link()),
     read: new SharedReads(pool, NOTHING_CACHED, seen),
@@ -263,15 +286,26 @@ interface WriterDeps {
   /** Names this process in the database. */
   writerId: string;
   onUnsynced: () => void;
+  /** Returns the newest moment that is committed. */
+  now: () => Promise<Moment>;
 }
 
-const State = z.object({ commit: z.int(), seq: z.int() });
 const Epoch = z.object({ epoch: z.int() });
 
 /** What is known of the transaction that runs. */
 interface Step extends Done {
+  begun: Moment;
+  /** The stages whose rows it may change, if its locking is `stages`. */
+  stages: Set<StageId>;
   hasWritten: boolean;
-  isCommitting: boolean;
+  /** Its connection broke while it was committed. */
+  isCut: boolean;
+  /** Why it must not be committed, whatever its work makes of it; null if it may. */
+  refused: unknown;
+  /** Resolves when it is known how it has begun. Never rejects. */
+  beginning: Promise<void>;
+  /** Null until it is committed, and if it has written nothing. */
+  committed: Moment | null;
 }
 
 interface WriterState {
@@ -280,26 +314,59 @@ interface WriterState {
   step: Step | null;
 }
 
-/** Runs write transactions, one at a time over all machines: each begins by locking the one row of `cluster_state`. */
+/** A transaction of stages must run again: as it is, or alone. */
+class MustRepeat extends Error {
+  override name = 'MustRepeat';
+  readonly locking: Locking;
+  constructor(locking: Locking, why: string) {
+    super(why);
+    this.locking = locking;
+  }
+}
+
+/** Tables whose rows belong to one stage each, and are changed for it by the machine that has it, or by whoever locks all. */
+const OF_STAGES: ReadonlySet<string> = new Set([
+  ...['sessions', 'launches', 'outbox', 'requests', 'transcript', 'capabilities', 'checks', 'phase_runs'],
+  ...['side_runs', 'turn_marks', 'spending', 'announcements', 'deliveries'],
+]);
+const WRITES = /^(?:insert into|update|delete from) "(\w+)"/;
+
+const NEVER: Moment = { commit: -1, seq: -1, alone: -1 };
+const NOTHING: Moment = { commit: 0, seq: 0, alone: 0 };
+
+/** Runs write transactions, one at a time. Those of other machines run beside them only if both are of stages: see `Locking`. */
 function createWriter(deps: WriterDeps) {
   const { writerId } = deps;
   const known = createRowCaches();
-  /** The number of the commit whose state is cached. */
-  let cachedAt = -1;
+  /** The moment whose state is cached. */
+  let cachedAt = NEVER;
   let newest = 0;
   const state: WriterState = { fence: null, step: null };
-  const cut = createCutCommits(writerId, (done) => deps.passOn().alone(() => notifyOf(done, deps)));
-  const databaseOn = databasesOf(state, deps);
+  const cut = createCutCommits(writerId, (draft, commit) => {
+    newest = Math.max(newest, commit);
+    return deps.passOn().alone(() => notifyLater(draft, commit, deps));
+  });
+  const databaseOn = databasesOf(state, onBegun, deps);
 
-  async function run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now' }: CommitOptions = {}): Promise<Run<T>> {
+  /**
+   * A cache that was right at a moment is wrong since the next commit of another process; rows of own stages since it has locked all. A
+   * transaction of stages has gone on with it meanwhile, and must run again.
+   */
+  function onBegun(now: Step, begun: Moment): void {
+    now.begun = begun;
+    const isStale = now.locking === 'all' ? begun.commit !== cachedAt.commit : begun.alone !== cachedAt.alone;
+    if (!isStale) return;
+    known.clear();
+    cachedAt = begun;
+    if (now.locking === 'stages')
+      now.refused ??= new MustRepeat('stages', 'what it was begun with is not cached any more');
+  }
+
+  async function attempt<T>(work: (tx: Tx) => Promise<T>, sync: CommitSync, locking: Locking): Promise<Run<T>> {
     const link = await deps.connection().link();
     const now: Step = {
-      draft: createDraft(deps, sync),
-      begun: { commit: 0, seq: 0 },
-      hasWritten: false,
-      isCommitting: false,
-      commit: 0,
-      events: [],
+      ...{ draft: createDraft(deps, sync), locking, emitted: [], at: '', begun: NOTHING, stages: new Set() },
+      ...{ hasWritten: false, isCut: false, refused: null, beginning: Promise.resolve(), committed: null },
     };
     state.step = now;
     let result: { value: T } | undefined;
@@ -308,43 +375,98 @@ function createWriter(deps: WriterDeps) {
       await databaseOn(link)
         .transaction()
         .execute(async (trx) => {
-          if (now.begun.commit !== cachedAt) known.clear();
-          cachedAt = now.begun.commit;
+          const caches = locking === 'all' ? rows : rowsOfStages(rows, (id) => now.stages.has(id));
           const stop = runOn(trx, wireOf(link, now));
-          const tx = now.draft.txOn(trx, rows);
+          const tx = now.draft.txOn(trx, caches);
           result = { value: await work(tx).finally(stop) };
-          now.events = now.draft.events().map((event, at) => ({ ...event, seq: now.begun.seq + 1 + at, at: tx.now }));
-          now.commit = now.begun.commit + (now.hasWritten || now.events.length > 0 ? 1 : 0);
+          now.emitted = now.draft.events();
+          now.at = tx.now;
         });
     } catch (error) {
-      if (!now.isCommitting || !link.isBroken() || result === undefined || now.commit === now.begun.commit) throw error;
-      cachedAt = -1;
-      return { result: cut.later(now, result.value, error), storageError: storageErrorOf(error) };
+      await now.beginning;
+      if (now.refused !== null) throw now.refused;
+      if (!now.isCut || result === undefined) throw error;
+      cachedAt = NEVER;
+      return {
+        result: cut.later({ draft: now.draft, after: newest }, result.value, error),
+        storageError: storageErrorOf(error),
+      };
     } finally {
       state.step = null;
     }
     if (result === undefined) throw new Error('the work has not run');
     rows.commit();
-    cachedAt = now.commit;
-    newest = Math.max(newest, now.commit);
+    const { committed } = now;
+    if (committed !== null) {
+      newest = committed.commit;
+      const isNext = cachedAt.commit === committed.commit - 1;
+      cachedAt = { ...committed, commit: isNext ? committed.commit : NEVER.commit };
+    }
     return { result: Promise.resolve(result.value), storageError: null };
   }
 
+  /** @throws MustRepeat unless this machine has the stage, in a transaction of stages */
+  async function requireOwn(tx: Pick<Tables, 'stages'>, stageId: StageId | undefined): Promise<void> {
+    const { step, fence } = state;
+    if (step === null || step.locking === 'all') return;
+    if (stageId !== undefined) step.stages.add(stageId);
+    const stage = stageId === undefined ? null : await tx.stages.find(stageId);
+    if (stage === null || fence === null || stage.machineId !== fence.machineId) throw refuse(step, 'another stage');
+  }
+
   return {
-    run,
+    async run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now', stage }: CommitOptions = {}): Promise<Run<T>> {
+      const ofStage = async (tx: Tx) => {
+        await requireOwn(tx, stage);
+        return work(tx);
+      };
+      let locking: Locking = stage === undefined || state.fence === null ? 'all' : 'stages';
+      for (let isFirst = true; locking === 'stages'; isFirst = false) {
+        try {
+          return await attempt(ofStage, sync, locking);
+        } catch (error) {
+          if (!(error instanceof MustRepeat)) throw error;
+          locking = isFirst ? error.locking : 'all';
+        }
+      }
+      return attempt(work, sync, locking);
+    },
+    /** Runs pieces of work, each of which names its stage first with `requireOwn`. @throws MustRepeat if one is to run again, by itself */
+    runOfStages: <T>(work: (tx: Tx) => Promise<T>): Promise<Run<T>> =>
+      attempt(work, 'later', state.fence === null ? 'all' : 'stages'),
+    requireOwn,
     /** The newest commit of this process. */
     newest: () => newest,
     setFence(wanted: Fence): void {
       state.fence = wanted;
     },
     greet: cut.greet,
-    hasUnknown: cut.isOpen,
+    hasUnknown: () => cut.isOpen() || state.step?.isCut === true,
     giveUp: cut.giveUp,
   };
 }
 
+const hasUpdates = ({ hasWritten, emitted }: Step): boolean => hasWritten || emitted.length > 0;
+
+function refuse(step: Step, what: string): MustRepeat {
+  const refused = new MustRepeat('all', `a transaction of stages is about ${what}`);
+  step.refused ??= refused;
+  return refused;
+}
+
+/** Call before each statement that may write. @throws MustRepeat */
+function noteWrite(step: Step, text: string): void {
+  const table = WRITES.exec(text)?.[1] ?? 'an unknown table';
+  if (step.locking === 'stages' && !OF_STAGES.has(table)) throw refuse(step, table);
+  step.hasWritten = true;
+}
+
 /** Returns the function that makes Kysely run the writer's transactions on a connection. */
-function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Kysely<Schema> {
+function databasesOf(
+  state: WriterState,
+  onBegun: (step: Step, begun: Moment) => void,
+  deps: WriterDeps,
+): (link: PgLink) => Kysely<Schema> {
   const databases = new WeakMap<PgLink, Kysely<Schema>>();
   const current = (): Step => {
     if (state.step === null) throw new Error('no transaction runs');
@@ -352,23 +474,37 @@ function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Ky
   };
   const transactions: Transactions = {
     async begin(link) {
-      try {
-        current().begun = await begin(link, state.fence);
-      } catch (error) {
-        await link.rollback();
-        throw error;
+      const step = current();
+      const beginning = begin(link, state.fence, step.locking).then((begun) => onBegun(step, begun));
+      if (step.locking === 'all') {
+        await beginning.catch(async (error: unknown) => {
+          await link.rollback();
+          throw error;
+        });
+        return;
       }
+      // Its work can run again, so it does not wait for the reply, and its first query goes out at once.
+      step.beginning = beginning.catch((error: unknown) => {
+        step.refused ??= error;
+      });
     },
     commit: (link) =>
       deps.passOn().alone(async () => {
         const step = current();
+        await step.beginning;
+        if (step.refused !== null) throw step.refused;
         // The connection that follows may be there already, and would never be asked what became of this commit.
         if (link.isBroken()) throw new DatabaseUnreachable('the connection broke before the commit');
-        step.isCommitting = true;
-        const hasUpdates = step.commit > step.begun.commit;
         mark('commit begun');
-        const results = await link.queryAll(hasUpdates ? closing(step, deps.writerId) : 'commit');
+        const results = await link
+          .queryAll(hasUpdates(step) ? closing(step, deps.writerId) : 'commit')
+          .catch((error: unknown) => {
+            step.isCut = link.isBroken() && hasUpdates(step);
+            if (step.isCut) deps.passOn().readNext();
+            throw error;
+          });
         if (results.at(-1)?.command !== 'COMMIT') throw new Error('a statement of the transaction had failed');
+        if (hasUpdates(step)) step.committed = momentOf(results);
         mark('committed');
         await notifyOf(step, deps);
       }),
@@ -376,11 +512,7 @@ function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Ky
   };
   return (link) => {
     const links = { acquire: async () => link, release: () => undefined, replace: null };
-    const made =
-      databases.get(link) ??
-      kyselyOn(links, transactions, () => {
-        current().hasWritten = true;
-      });
+    const made = databases.get(link) ?? kyselyOn(links, transactions, (text) => noteWrite(current(), text));
     databases.set(link, made);
     return made;
   };
@@ -389,38 +521,60 @@ function databasesOf(state: WriterState, deps: WriterDeps): (link: PgLink) => Ky
 /** Prepared queries of a transaction on its connection. */
 const wireOf = (link: PgLink, step: Step): Wire => ({
   async ask(text, values, isWrite) {
-    step.hasWritten ||= isWrite;
+    if (isWrite) noteWrite(step, text);
     return (await link.query({ text, values, ...nameOf(text) })).rows;
   },
   send(text, values) {
-    step.hasWritten = true;
+    noteWrite(step, text);
     link.queryLater({ text, values, ...nameOf(text) });
   },
 });
 
-async function begin(link: PgLink, fence: Fence | null): Promise<Moment> {
-  const [, found, machine] = await link.queryAll(beginning(fence));
+async function begin(link: PgLink, fence: Fence | null, locking: Locking): Promise<Moment> {
+  const results = await link.queryAll(beginning(fence, locking));
+  const [machine, found] = results.slice(-2);
   requireKnownVersion(found?.rows[0]);
-  const { commit, seq } = State.parse(found?.rows[0]);
   if (fence !== null && Epoch.safeParse(machine?.rows[0]).data?.epoch !== fence.epoch) throw leaseLost();
-  return { commit, seq };
+  return Moment.parse(found?.rows[0]);
 }
 
+type Notifying = Pick<WriterDeps, 'passOn' | 'subscribers' | 'onUnsynced'>;
+
 /** Tells of what was committed: rows to their launches, then events, then hints. Call within `alone`. */
-async function notifyOf(
-  { commit, begun, draft, events }: Done,
-  { passOn: givenPassOn, subscribers, onUnsynced }: Pick<WriterDeps, 'passOn' | 'subscribers' | 'onUnsynced'>,
-): Promise<void> {
-  const passOn = givenPassOn();
+async function notifyOf({ begun, committed, locking, draft, emitted, at }: Step, deps: Notifying): Promise<void> {
+  const passOn = deps.passOn();
+  const before = committed === null ? begun : momentBefore(committed, locking, emitted.length);
+  // If the commits of others cannot be read now, the next look passes on theirs and this one.
+  if (!passOn.isUpTo(before)) await passOn.passOnUntil(before).catch(() => undefined);
+  if (committed !== null) {
+    const events = emitted.map((event, nth) => ({ ...event, seq: before.seq + 1 + nth, at }));
+    if (passOn.isUpTo(before)) passOn.own(committed, draft.given, events);
+    else passOn.ownLater(committed.commit, draft.given);
+  }
+  hint(draft, deps);
+}
+
+const momentBefore = ({ commit, seq, alone }: Moment, locking: Locking, events: number): Moment => ({
+  commit: commit - 1,
+  seq: seq - events,
+  alone: alone - (locking === 'all' ? 1 : 0),
+});
+
+/** As `notifyOf`, for a commit of which no more than its number is known. */
+async function notifyLater(draft: Draft, commit: number, deps: Notifying & Pick<WriterDeps, 'now'>): Promise<void> {
+  deps.passOn().ownLater(commit, draft.given);
+  // If it cannot be read now, the next look passes it on.
+  await deps
+    .now()
+    .then(deps.passOn().passOnUntil)
+    .catch(() => undefined);
+  hint(draft, deps);
+}
+
+function hint(draft: Draft, { subscribers, onUnsynced }: Notifying): void {
   if (!draft.isSynced()) {
     onUnsynced();
     subscribers.reportUnsynced();
-  }
-  // If the commits of others cannot be read now, the next look passes on theirs and this one.
-  if (!passOn.isUpTo(begun)) await passOn.passOnUntil(begun).catch(() => undefined);
-  if (commit > begun.commit) {
-    if (passOn.isUpTo(begun)) passOn.own(commit, draft.given, events);
-    else passOn.ownLater(commit, draft.given);
   }
   subscribers.run(draft.hints);
 }

@@ -64,5 +64,5 @@ it.skipIf(postgresLack !== '')(
 
 function fifthCommit() {
   const draft = createDraft({ platform: tickingPlatform(), diskPauseReason: () => null }, 'now');
-  return { draft, begun: { commit: 4, seq: 0 }, commit: 5, events: [] };
+  return { draft, after: 4 };
 }

@@ -22,8 +22,12 @@ export type {
   SharedStore,
   SharedStoreOptions,
 } from '../store/shared-store.ts';
-export { createRowCaches, NOTHING_CACHED, type RowCaches } from '../store/sql/cached-rows.ts';
-export { eventsTable } from '../store/sql/event-tables.ts';
+export {
+  createRowCaches,
+  NOTHING_CACHED,
+  type RowCaches,
+  rowsOfStages,
+} from '../store/sql/cached-rows.ts';
 export { statementsFor } from '../store/sql/migration-statements.ts';
 export { migrations } from '../store/sql/migrations.ts';
 export { runOn, type Wire } from '../store/sql/prepared.ts';
@@ -43,6 +47,7 @@ export {
 export { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 export {
   type CommitOptions,
+  type CommitSync,
   onEvents,
   onSessionChange,
   requireProject,

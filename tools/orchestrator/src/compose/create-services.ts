@@ -142,7 +142,7 @@ export async function createServices(
     messages,
     writes,
     stages,
-    ...(await notifyPeople(context, { store, env, leads: membership.leads })),
+    ...(await notifyPeople(context, { store, own, env, leads: membership.leads })),
     completion,
     pullRequests,
     receipts,
@@ -442,13 +442,15 @@ async function runSideRuns(
 
 interface NotifyPeopleDeps {
   store: Store;
+  /** As `Stores.own`. */
+  own: Pick<Store, 'onEvent'>;
   /** The user's environment. */
   env: Readonly<Record<string, string>>;
   leads: Membership['leads'];
 }
 
 /** What tells people of requests, failures and finished stages outside of the page. */
-async function notifyPeople(context: StartContext, { store, env, leads }: NotifyPeopleDeps) {
+async function notifyPeople(context: StartContext, { store, own, env, leads }: NotifyPeopleDeps) {
   const { config, log, platform, limits, life } = context;
   const presence = createPresence(platform);
   const keys = await loadPushKeys(store);
@@ -468,7 +470,14 @@ async function notifyPeople(context: StartContext, { store, env, leads }: Notify
   const webhooks = createWebhooks({ store, platform, caller, publicUrl, onQueued: deliverer.schedule });
   life.onStop('webhooks', webhooks.stop);
   const announcer = startAnnouncer({
-    store,
+    store: {
+      read: store.read,
+      board: store.board,
+      boardOf: store.boardOf,
+      transact: store.transact,
+      onEvent: own.onEvent,
+    },
+    onOthers: leads && store.onEvent,
     log,
     channels,
     onQueued: deliverer.schedule,

@@ -147,6 +147,12 @@ export interface CommitOptions {
    * through `tx` only.
    */
   batch?: true;
+  /**
+   * The stage that the work is about. It decides by rows of this stage, and by settings that all stages share. On a shared store it then
+   * runs beside transactions of other machines, if this machine has the stage. Work that turns out to write anything else is rolled back
+   * and runs again while nobody else writes, so it must act through `tx` only.
+   */
+  stage?: StageId;
 }
 
 /** Durable state. The store is the truth; everything in memory is a hint or a copy. */

@@ -33,7 +33,8 @@ export async function announcementTest(notifiesSettled = true) {
     },
   };
   const channels = [channel];
-  const announcer = () => startAnnouncer({ store, log: silent, channels, onQueued: () => undefined, lagMs: 0 });
+  const announcer = (given: Partial<Parameters<typeof startAnnouncer>[0]> = {}) =>
+    startAnnouncer({ store, log: silent, channels, onQueued: () => undefined, lagMs: 0, ...given });
   /** Compares and stores, as a start does. */
   const announce = async () => {
     const started = announcer();

@@ -190,7 +190,7 @@ export function createUsageTracker({
         changeSession(tx, stageId, (change) => {
           change.record = { ...change.record, contextUsage: { usedTokens, maxTokens, percentage } };
         }),
-      { sync: 'later' },
+      { sync: 'later', stage: stageId },
     );
   }
 
@@ -207,7 +207,7 @@ export function createUsageTracker({
           const tokens = turnUsage?.tokens ?? NOTHING_USED.tokens;
           change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens } };
         }),
-      { sync: 'later' },
+      { sync: 'later', stage: stageId },
     );
     await inspectContext();
   }

@@ -73,7 +73,7 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
     if (row.kind === 'control') return writeControl(deps, row, line);
     // A crash can tear a longer line; the mark keeps anyone from writing behind half a line.
     const isLong = Buffer.byteLength(line) > ATOMIC_BYTES;
-    if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later' });
+    if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later', stage: row.stageId });
     await channel.write(line);
     marks.add(row, platform.now().toISOString());
     if (isLong) await marks.store();
@@ -140,7 +140,8 @@ export function createOutboxWriter(deps: OutboxWriterDeps): OutboxWriter {
 }
 
 async function writeControl({ store, channel }: OutboxWriterDeps, row: OutboxRow, line: string): Promise<void> {
-  if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
+  if (row.state === 'accepted')
+    await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later', stage: row.stageId });
   return channel.write(line);
 }
 
@@ -162,7 +163,8 @@ function createMarks(store: Store, onError: (error: unknown) => void) {
   }
 
   async function storeAll(): Promise<void> {
-    if (unmarked.size > 0) await store.transact(storeIn, { sync: 'later' });
+    const [first] = unmarked.values();
+    if (first !== undefined) await store.transact(storeIn, { sync: 'later', stage: first.row.stageId });
   }
 
   return {

@@ -512,7 +512,7 @@ export interface IngestDeps {
  */
 export async function ingestLines(deps: IngestDeps, lines: readonly LastingLine[]): Promise<void> {
   try {
-    await retryUntilStored(deps, (tx) => applyLines(tx, deps, lines), { batch: true });
+    await retryUntilStored(deps, (tx) => applyLines(tx, deps, lines), { batch: true, stage: deps.stageId });
   } catch (error) {
     const [line, ...others] = lines;
     if (line === undefined || deps.signal.aborted) throw error;
@@ -524,7 +524,7 @@ export async function ingestLines(deps: IngestDeps, lines: readonly LastingLine[
 async function retainUnapplied(deps: IngestDeps, line: LastingLine, cause: unknown): Promise<void> {
   const types = line.events.map(({ type }) => type);
   deps.log.error({ err: cause, types }, 'applying a line failed; keeping it raw');
-  await retryUntilStored(deps, (tx) => storeRaw(tx, deps, line));
+  await retryUntilStored(deps, (tx) => storeRaw(tx, deps, line), { sync: 'later', stage: deps.stageId });
 }
 
 async function applyLines(tx: Tx, deps: IngestDeps, lines: readonly LastingLine[]): Promise<void> {

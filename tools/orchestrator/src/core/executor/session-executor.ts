@@ -244,12 +244,15 @@ async function sendRequest(
   const wireId = platform.newWireId();
   const reply = peer.reply(wireId, signal);
   reply.catch(() => undefined); // awaited below, unless storing the row fails first
-  await store.transact(async (tx) => {
-    const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
-    // Marked before it is written, so that it is never written twice: already here if it is written right after the commit.
-    const state = writer.takesAtOnce() ? 'written' : 'accepted';
-    await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });
-  }, options);
+  await store.transact(
+    async (tx) => {
+      const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+      // Marked before it is written, so that it is never written twice: already here if it is written right after the commit.
+      const state = writer.takesAtOnce() ? 'written' : 'accepted';
+      await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });
+    },
+    { ...options, stage: stageId },
+  );
   return reply;
 }
 

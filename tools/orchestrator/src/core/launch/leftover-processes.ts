@@ -166,7 +166,7 @@ export const mayStartSomething = ({ silentMs, isTurnOver }: ReturnType<SessionEx
 export function watchLeftovers({ store, log, executor }: LeftoverWatchDeps): LeftoverWatch {
   const { launch, process, lastHeard } = executor;
   const save = (known: readonly ProcessIdentity[]) =>
-    store.transact((tx) => tx.launches.setLeftovers(launch.id, known), { sync: 'later' });
+    store.transact((tx) => tx.launches.setLeftovers(launch.id, known), { sync: 'later', stage: launch.stageId });
   const watch = watchShells({
     process: process.identity,
     isActive: () => mayStartSomething(lastHeard()),

@@ -118,10 +118,13 @@ export interface ApprovalService {
 export function createApprovalService({ store, confirmationMs }: ApprovalDeps): ApprovalService {
   /** Stores the decision and its answer in one transaction. Once it commits, the answer is delivered exactly once. */
   const decide = (stageId: StageId, given: GivenAnswer, actor: string): Promise<Decision> =>
-    store.transact(async (tx) => {
-      const stored = await requireOpen(tx, stageId, given.body.requestId);
-      return giveAnswer(tx, { stored, actor, ...readAnswer(given, actor) });
-    });
+    store.transact(
+      async (tx) => {
+        const stored = await requireOpen(tx, stageId, given.body.requestId);
+        return giveAnswer(tx, { stored, actor, ...readAnswer(given, actor) });
+      },
+      { stage: stageId },
+    );
 
   /** Decides, then waits up to `confirmationMs` for the CLI to confirm, so that the reply can say what really happened. */
   async function settled(stageId: StageId, requestId: RequestId, decide: () => Promise<Decision>): Promise<Decision> {
@@ -144,10 +147,13 @@ export function createApprovalService({ store, confirmationMs }: ApprovalDeps): 
     answer: (stageId, body, { name, device }) =>
       settled(stageId, body.requestId, () => decide(stageId, { command: 'answer', body, device }, name)),
     async expire({ stageId, requestId }) {
-      await store.transact(async (tx) => {
-        const stored = await requireOpen(tx, stageId, requestId);
-        await giveAnswer(tx, { stored, actor: null, answerTo: timeOut });
-      });
+      await store.transact(
+        async (tx) => {
+          const stored = await requireOpen(tx, stageId, requestId);
+          await giveAnswer(tx, { stored, actor: null, answerTo: timeOut });
+        },
+        { stage: stageId },
+      );
     },
   };
 }

@@ -127,10 +127,11 @@ export function createMessageQueue(deps: MessageQueueDeps): MessageQueue {
   /** A session with a process can take a message as it is, if its worktree is in its place. */
   async function whenResumable<T>(stageId: StageId, work: (tx: Tx) => Promise<T>): Promise<T> {
     await deps.endIfReplaced(stageId);
-    const done = await store.transact(async (tx) => {
+    const workNow = async (tx: Tx) => {
       const session = await tx.sessions.find(stageId);
       return session?.launchId == null || session.terminal !== null ? null : { value: await work(tx) };
-    });
+    };
+    const done = await store.transact(workNow, { stage: stageId });
     if (done !== null) return done.value;
     await requireResumable(stageId);
     return store.transact(work);

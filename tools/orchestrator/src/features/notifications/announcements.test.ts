@@ -44,6 +44,24 @@ it('notices changes as they happen, and what happened while it was stopped', asy
   expect(await signals()).toEqual(['failed']);
 });
 
+it('leaves the stages of other machines to them, and stores what they have not announced a while later', async () => {
+  const { session, announcer, rows, store } = await announcementTest();
+  const running = announcer({
+    store: { ...store, read: store.read, onEvent: () => () => undefined },
+    onOthers: store.onEvent,
+    lagMs: 200,
+  });
+  await running.drain();
+  await session.emit(asked('r1'));
+  await vi.advanceTimersByTimeAsync(4_900);
+  await running.drain();
+  expect(await rows()).toEqual([]);
+  await vi.advanceTimersByTimeAsync(200);
+  await running.drain();
+  expect(await rows()).toEqual(['announced queued']);
+  await running.stop();
+});
+
 it('tells of each of three signals, and nothing about a message that was overtaken', async () => {
   const { session, announce, deliver, told } = await announcementTest();
   await session.emit(asked('r1'));

@@ -20,38 +20,48 @@ export interface Announcer {
 }
 
 interface AnnouncerDeps {
-  store: Store;
+  store: Pick<Store, 'read' | 'board' | 'boardOf' | 'transact' | 'onEvent'>;
   log: Logger;
   channels: readonly Channel[];
   /** Called after messages were stored. */
   onQueued: () => void;
   /** How long changes wait for others, and for more urgent work. */
   lagMs: number;
+  /**
+   * Tells of the events of all machines, if several share the store. `store` tells of those of this one then, which announces its own stages
+   * first: what others have not announced after a while, such as one that is lost, this one does.
+   */
+  onOthers?: Store['onEvent'] | undefined;
 }
+
+/** So many times as long changes in stages of other machines wait. */
+const OTHERS_LAG = 25;
 
 /**
  * Compares the board with the stored announcements: now, and after each change that can matter. What is new is stored with a message for
  * each target, in one transaction; what is gone is settled. Since it compares states, a crash between a change and its announcement loses
  * nothing: the next start finds the difference.
  */
-export function startAnnouncer({ store, log, channels, onQueued, lagMs }: AnnouncerDeps): Announcer {
+export function startAnnouncer({ store, log, channels, onQueued, lagMs, onOthers }: AnnouncerDeps): Announcer {
   const changed = new Set<StageId>();
-  const seen = new Map<string, string>();
+  const changedElsewhere = new Set<StageId>();
+  let timer: NodeJS.Timeout | undefined;
   let isFirst = true;
 
   async function work(): Promise<void> {
     if (isFirst) {
       const stands = announcementsOf(boardView(await store.board()));
-      await reconcile(stands, await store.read.announcements.listOpen());
+      await reconcile(stands, await store.read.announcements.listOpen(), undefined);
       isFirst = false;
     }
     for (const stageId of [...changed]) {
       changed.delete(stageId);
+      changedElsewhere.delete(stageId);
       try {
         const view = boardView(await store.boardOf(stageId));
         const isThere = view.stages.some(({ id }) => id === stageId);
         const own = announcementsOf(view).filter((one) => isThere && one.stageId === stageId);
-        await reconcile(own, await store.read.announcements.listOpen(stageId));
+        await reconcile(own, await store.read.announcements.listOpen(stageId), stageId);
       } catch (error) {
         changed.add(stageId);
         throw error;
@@ -59,7 +69,11 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     }
   }
 
-  async function reconcile(stands: readonly Announcement[], stored: readonly AnnouncementRecord[]): Promise<void> {
+  async function reconcile(
+    stands: readonly Announcement[],
+    stored: readonly AnnouncementRecord[],
+    stage: StageId | undefined,
+  ): Promise<void> {
     const keys = new Set(stands.map(({ key }) => key));
     const known = new Set(stored.map(({ key }) => key));
     const fresh = stands.filter(({ key }) => !known.has(key));
@@ -71,7 +85,7 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
         for (const one of fresh) await announce(tx, channels, { ...one, madeAt: tx.now, settledAt: null });
         tx.afterCommit(onQueued);
       },
-      { sync: 'later' },
+      { sync: 'later', ...(stage !== undefined && { stage }) },
     );
   }
 
@@ -79,12 +93,30 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     log.error({ err: error }, 'announcements not stored');
     worker.scheduleIn(RETRY_MS);
   });
-  const unlisten = store.onEvent((event) => {
-    const stageId = stageOf(event, seen);
-    if (stageId === null) return;
+  function follow(onEvent: Store['onEvent'], note: (stageId: StageId) => void): () => void {
+    const seen = new Map<string, string>();
+    return onEvent((event) => {
+      const stageId = stageOf(event, seen);
+      if (stageId !== null) note(stageId);
+    });
+  }
+  const unlisten = follow(store.onEvent, (stageId) => {
     changed.add(stageId);
     worker.scheduleIn(lagMs);
   });
+  const unlistenOthers =
+    onOthers &&
+    follow(onOthers, (stageId) => {
+      if (!changed.has(stageId)) changedElsewhere.add(stageId);
+      timer ??= setTimeout(lookAtOthers, OTHERS_LAG * lagMs).unref();
+    });
+
+  function lookAtOthers(): void {
+    timer = undefined;
+    for (const stageId of changedElsewhere) changed.add(stageId);
+    worker.schedule();
+  }
+
   worker.scheduleIn(0);
   return {
     drain() {
@@ -93,6 +125,8 @@ export function startAnnouncer({ store, log, channels, onQueued, lagMs }: Announ
     },
     stop() {
       unlisten();
+      unlistenOthers?.();
+      clearTimeout(timer);
       return worker.stop();
     },
   };

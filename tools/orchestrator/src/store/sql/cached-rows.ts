@@ -73,6 +73,25 @@ export function createRowCaches() {
   };
 }
 
+/**
+ * The rows of some stages and the tables that all share, as a transaction sees them; all other rows are read anew. For one that does not
+ * keep other processes from changing them.
+ */
+export function rowsOfStages(rows: TransactionRowCaches, has: (stageId: StageId) => boolean): TransactionRowCaches {
+  const only = <Value>(cache: RowCache<StageId, Value>): RowCache<StageId, Value> => ({
+    ...cache,
+    find: (key) => (has(key) ? cache.find(key) : undefined),
+    save: (key, value) => (has(key) ? cache.save(key, value) : cache.forget(key)),
+  });
+  return {
+    ...rows,
+    sessions: only(rows.sessions),
+    stages: only(rows.stages),
+    openRequests: only(rows.openRequests),
+    queued: only(rows.queued),
+  };
+}
+
 const NO_ROWS = { find: () => undefined, save: () => undefined, forget: () => undefined, forgetAll: () => undefined };
 
 /** For readers that cannot know what others have written. */

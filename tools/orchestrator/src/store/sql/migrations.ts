@@ -6,6 +6,7 @@ import {
   pauseStatements,
   removedMachineStatements,
   sharedStatements,
+  sideBySideStatements,
   writerTimeStatements,
 } from './shared-schema.ts';
 
@@ -292,4 +293,6 @@ export const migrations: readonly Migration[] = [
   { id: 37, statements: orphanedWorktreeStatements },
   // What makes a repeat of the command that created a stage harmless.
   { id: 38, statements: creationStatements },
+  // How many transactions of a shared store have locked all others out.
+  { id: 39, statements: sideBySideStatements },
 ];

@@ -62,6 +62,11 @@ export const writerTimeStatements = [
   { postgres: 'alter table writers add column if not exists at timestamptz not null default now()' },
 ];
 
+/** From here on, transactions of several machines run side by side: an older release, which knows one lock alone, stops writing. */
+export const sideBySideStatements = [
+  { postgres: 'alter table cluster_state add column if not exists alone bigint not null default 0' },
+];
+
 export const removedMachineStatements = [
   'alter table machines add column removed_at text',
   'alter table machines add column lost_at text',
@@ -150,6 +155,8 @@ interface ClusterStateColumns {
   commit: number;
   /** The number of the newest event. */
   seq: number;
+  /** How many transactions have locked all others out. */
+  alone: number;
 }
 
 /** PostgreSQL's: which commit has given which row of the outbox to a launch. */

@@ -182,6 +182,13 @@ interface Piece {
   alone: () => void;
 }
 
+interface BatcherOptions {
+  /** Runs a piece of a batch that failed. */
+  transactAlone: <T>(work: Work<T>, stage: StageId | undefined) => Promise<T>;
+  /** Whether also the only piece of a batch runs alone after this failure. */
+  mustRepeat: (error: unknown) => boolean;
+}
+
 /** More pieces would block the event loop for longer than five milliseconds. */
 const MAX = 8;
 
@@ -191,7 +198,10 @@ const MAX = 8;
  * again alone, so that none blocks another; a piece must therefore be repeatable. Where it is unknown whether they were
  * stored, none runs again.
  */
-export function createBatcher(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
+export function createBatcher(
+  transact: <T>(work: Work<T>) => Promise<T>,
+  { transactAlone, mustRepeat }: BatcherOptions = { transactAlone: transact, mustRepeat: () => false },
+): <T>(work: Work<T>, stage?: StageId) => Promise<T> {
   const waiting: Piece[] = [];
   let isDue = false;
 
@@ -213,8 +223,9 @@ export function createBatcher(transact: <T>(work: Work<T>) => Promise<T>): <T>(w
       .catch((error: unknown) => {
         const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // empty if the transaction could not even begin
         for (const piece of failed) {
-          if (failed.length === 1 || isOutcomeUnknown(error)) piece.fail(error);
-          else piece.alone();
+          const isRepeated = mustRepeat(error) || (failed.length > 1 && !isOutcomeUnknown(error));
+          if (isRepeated) piece.alone();
+          else piece.fail(error);
         }
       })
       .finally(() => {
@@ -223,7 +234,7 @@ export function createBatcher(transact: <T>(work: Work<T>) => Promise<T>): <T>(w
       });
   }
 
-  return (work) =>
+  return (work, stage) =>
     new Promise((resolve, reject) => {
       waiting.push({
         run: async (tx) => {
@@ -231,7 +242,7 @@ export function createBatcher(transact: <T>(work: Work<T>) => Promise<T>): <T>(w
           return () => resolve(done);
         },
         fail: reject,
-        alone: () => void transact(work).then(resolve, reject),
+        alone: () => void transactAlone(work, stage).then(resolve, reject),
       });
       if (!isDue) begin();
     });
