@@ -15,7 +15,8 @@ const titleAt = async (path: string, title: string) => {
 };
 
 it.each(PAGES.filter(({ title }) => title !== null))('names the page /$path in the title of the tab', async (page) => {
-  const name = page.path === '' ? 'Callboard' : `${page.path.charAt(0).toUpperCase()}${page.path.slice(1)} · Callboard`;
+  const last = page.path.slice(page.path.lastIndexOf('/') + 1);
+  const name = last === '' ? 'Callboard' : `${last.charAt(0).toUpperCase()}${last.slice(1)} · Callboard`;
   await titleAt(`/${page.path}`, name);
 });
 

@@ -82,7 +82,7 @@ function WallRow({ stageId }: { stageId: StageId }) {
 }
 
 /** What a stage does or asks, in words that stay the same for as long as it does. */
-export function wallText({ stage, text, paused }: CardData, now: SessionNow | null): { text: string; tone: string } {
+function wallText({ stage, text, paused }: CardData, now: SessionNow | null): { text: string; tone: string } {
   if (now !== null) return { text: nowText(now), tone: 'plain' };
   if (text.asked !== undefined) {
     const { kind } = text.asked;

@@ -1,10 +1,10 @@
-import { StageId, type StageView } from '@callboard/contract';
+import type { StageView } from '@callboard/contract';
 import { ActionIcon, Button, Group, VisuallyHidden } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useParams } from 'react-router';
-import { boardQuery, stageOf } from '../../data/queries.ts';
+import { boardQuery } from '../../data/queries.ts';
 import { loadAll } from '../../data/recent-events.ts';
 import { exactDuration } from '../../lib/format.ts';
 import { ErrorNote } from '../../ui/notes.tsx';
@@ -14,9 +14,13 @@ import { type Film, filmOf } from './film.ts';
 
 /** A stage as a film of twenty seconds, from its own log. */
 export default function ReplayPage() {
-  const { stageId: given } = useParams();
-  const { data: stage } = useQuery({ ...boardQuery, select: stageOf(StageId.parse(given)) });
-  return stage === undefined ? <PlainPage title="There is no such stage">{null}</PlainPage> : <Replay stage={stage} />;
+  const { stageId } = useParams();
+  const { data: stage } = useQuery({ ...boardQuery, select: (view) => view.stages.find(({ id }) => id === stageId) });
+  return stage === undefined ? (
+    <PlainPage title={`There is no stage ${stageId}`}>{null}</PlainPage>
+  ) : (
+    <Replay stage={stage} />
+  );
 }
 
 function Replay({ stage }: { stage: StageView }) {
