@@ -189,6 +189,8 @@ export const ProjectSettings = z.object({
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
   /** Check out the repository's submodules in every new worktree, which may fetch them from their URLs. */
   submodules: z.boolean().default(false),
+  /** Keep a worktree of a large repository checked out for the next stage, which then starts sooner. */
+  spareWorktree: z.boolean().default(true),
   /** Accept messages from other Claude Code sessions of this account; otherwise they are refused. */
   sessionMessages: z.boolean().default(false),
   /** Run Claude's commands in Claude Code's sandbox where it works. Null: the project is older than the setting and nobody has decided; it counts as off. */
@@ -267,6 +269,7 @@ const SettingsPatch = z.strictObject({
   requestTimeoutMs: z.int().min(1_000).nullable().optional(),
   copyIgnored: z.array(IgnoredGlob).max(50).optional(),
   submodules: z.boolean().optional(),
+  spareWorktree: z.boolean().optional(),
   sessionMessages: z.boolean().optional(),
   sandbox: z.boolean().optional(),
   stageFolders: z.array(z.string().trim().min(1).max(1_000)).max(10).optional(),

@@ -244,6 +244,8 @@ it('takes the worktree of the next stage from one that is kept ready, which goes
   const third = await starts();
   expect(third.wasReady).toBe(true);
   await isReady();
+  await settings(kit, { spareWorktree: false });
+  await expect(stat(spare)).rejects.toThrow();
   for (const { stageId } of [first, second, third]) {
     await kit.client.command('stop_stage', { stageId });
     await kit.client.command('remove_stage', { stageId });

@@ -354,8 +354,8 @@ function prepareNext(deps: SpawnDeps, { stage, project: { id }, cwd }: LaunchLoc
   const prepare = async (signal: AbortSignal) => {
     const project = await storing.store.read.projects.find(id);
     if (project === null) return;
-    if (await storing.store.transact(async (tx) => tx.diskPauseReason() !== null))
-      return worktrees.removeSpare(project);
+    const isDiskLow = () => storing.store.transact(async (tx) => tx.diskPauseReason() !== null);
+    if (!project.settings.spareWorktree || (await isDiskLow())) return worktrees.removeSpare(project);
     const commit = async () => {
       if ((await storing.store.read.projects.find(id)) === null) return null;
       const base = await worktrees.knownBase(project, await setUp.baseOf({ ...stage, base: null }));

@@ -120,11 +120,13 @@ export function createProjects({
       const before = await requireProject(store.read, id);
       // One that it has already may be of a machine that is gone by now.
       if (pin != null && pin !== before.settings.machine) await requireMachine(pin);
-      return store.transact(async (tx) => {
+      const changed = await store.transact(async (tx) => {
         const project = await requireProject(tx, id);
         const settings = ProjectSettings.parse({ ...project.settings, ...defined(patch.settings) });
         return save(tx, { ...project, name: patch.name ?? project.name, settings });
       });
+      if (!changed.settings.spareWorktree) await worktrees.removeSpare(changed);
+      return changed;
     },
     watchFolder: (id, path) =>
       store.transact(async (tx) => {

@@ -8,6 +8,7 @@ import { boardQuery } from '../../data/queries.ts';
 import { clockTime, count } from '../../lib/format.ts';
 import { useNow } from '../../lib/hooks.ts';
 import { useSessionNow, useStreamState } from '../../stream/stream-context.tsx';
+import { Hint } from '../../ui/primitives.tsx';
 import { activityText, type CardData, useCard } from './cards.ts';
 import { columnStages } from './columns.ts';
 import css from './wall.module.css';
@@ -49,8 +50,8 @@ export default function Wall() {
           <WallRow key={stageId} stageId={stageId} />
         ))}
       </ol>
-      {stages.length === 0 && <p className={css.rest}>No stage is running.</p>}
-      {hidden > 0 && <p className={css.rest}>and {count(hidden, 'more stage')}</p>}
+      {stages.length === 0 && <Hint fz="inherit">No stage is running.</Hint>}
+      {hidden > 0 && <Hint fz="inherit">and {count(hidden, 'more stage')}</Hint>}
     </div>
   );
 }

@@ -8,6 +8,7 @@ export interface ProjectForm {
   /** One pattern per line. */
   copy: string;
   submodules: boolean;
+  spareWorktree: boolean;
   /** The command that opens a worktree; empty for the first editor on PATH. */
   editor: string;
   /** Whether messages from other sessions reach this project's. */
@@ -26,6 +27,7 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   minutes: settings.requestTimeoutMs === null ? '' : String(settings.requestTimeoutMs / MINUTE),
   copy: settings.copyIgnored.join('\n'),
   submodules: settings.submodules,
+  spareWorktree: settings.spareWorktree,
   editor: settings.editor ?? '',
   sessionMessages: settings.sessionMessages,
   machine: settings.machine ?? '',
@@ -38,6 +40,7 @@ export function readProjectForm({
   minutes,
   copy,
   submodules,
+  spareWorktree,
   editor,
   sessionMessages,
   machine,
@@ -51,6 +54,7 @@ export function readProjectForm({
       requestTimeoutMs: readMinutes(minutes),
       copyIgnored: lines.filter((line) => line !== ''),
       submodules,
+      spareWorktree,
       editor: editor.trim() === '' ? null : editor.trim(),
       sessionMessages,
       machine: machine === '' ? null : machine,

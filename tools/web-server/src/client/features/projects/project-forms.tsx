@@ -180,6 +180,12 @@ function SettingsForm({ project }: { project: Project }) {
         checked={form.submodules}
         onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />
+      <Checkbox
+        label="Keep a worktree ready for the next stage"
+        description="Of a repository with 500 files or more: stages start sooner, and one more checkout takes space."
+        checked={form.spareWorktree}
+        onChange={(event) => set({ spareWorktree: event.currentTarget.checked })}
+      />
       <MachineField projectId={project.id} value={form.machine} set={(machine) => set({ machine })} />
       <LostAfterField projectId={project.id} value={form.lostAfter} set={(lostAfter) => set({ lostAfter })} />
       <EditorField value={form.editor} set={(editor) => set({ editor })} />
