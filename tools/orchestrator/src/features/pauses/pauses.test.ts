@@ -398,7 +398,12 @@ it('forgets the release of a project or stage that is removed', async () => {
   const none = {} as never; // none is called
   await createStages({ store, worktrees: none, settingsOf: none, pipelinesFor: none }).remove(stageId);
   expect(await holds.list()).toMatchObject([{ except: [{ projectId }] }]);
-  await createProjects({ store, worktrees: { removeSpare: async () => undefined } as never, home: '/', dataDir: '/' }).remove(projectId);
+  await createProjects({
+    store,
+    worktrees: { removeSpare: async () => undefined } as never,
+    home: '/',
+    dataDir: '/',
+  }).remove(projectId);
   expect(await holds.list()).toMatchObject([{ scope: {}, except: [] }]);
   expect(given.events.findLast(({ type }) => type === 'holds-updated')?.data).toMatchObject({
     holds: [{ except: [] }],
