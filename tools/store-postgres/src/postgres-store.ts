@@ -365,8 +365,17 @@ function createWriter(deps: WriterDeps) {
   async function attempt<T>(work: (tx: Tx) => Promise<T>, sync: CommitSync, locking: Locking): Promise<Run<T>> {
     const link = await deps.connection().link();
     const now: Step = {
-      ...{ draft: createDraft(deps, sync), locking, emitted: [], at: '', begun: NOTHING, stages: new Set() },
-      ...{ hasWritten: false, isCut: false, refused: null, beginning: Promise.resolve(), committed: null },
+      draft: createDraft(deps, sync),
+      locking,
+      emitted: [],
+      at: '',
+      begun: NOTHING,
+      stages: new Set(),
+      hasWritten: false,
+      isCut: false,
+      refused: null,
+      beginning: Promise.resolve(),
+      committed: null,
     };
     state.step = now;
     let result: { value: T } | undefined;

@@ -91,7 +91,10 @@ function contradictions(operations: readonly Operation[], log: readonly Counted[
 
 describe('contradictions', () => {
   const operation = (counter: Counter, index: number, at: number, saw = {}): Operation => ({
-    ...{ counter, begun: at, ended: at + 0.5, stored: { index, saw } },
+    counter,
+    begun: at,
+    ended: at + 0.5,
+    stored: { index, saw },
   });
   const good = [operation('a', 1, 1), operation('shared', 1, 2, { a: 1 }), operation('a', 2, 3, { shared: 1 })];
   const log = good.map(({ counter, stored }, at) => ({ seq: 5 + at, counter, index: stored?.index ?? 0 }));

@@ -67,6 +67,14 @@ async function setUp(files = 600) {
 }
 
 describe('a spare worktree', () => {
+  it('is not kept with a git that cannot be told to run a hook', async () => {
+    const { lab, worktreesOn, prepare, spare, isThere } = await setUp();
+    const refused = `echo "git: 'hook' is not a git command." >&2; exit 1`;
+    const old = worktreesOn(await gitThat(lab.folder, lab.env.PATH ?? '', 'hook', refused));
+    await prepare(old);
+    expect(await isThere(spare)).toBe(false);
+  });
+
   it('becomes the worktree of the next stage, which is as a new one', async () => {
     const { worktrees, project, model, spare, prepare, isThere, listed, inodeOf, contents, git } = await setUp();
     await prepare();

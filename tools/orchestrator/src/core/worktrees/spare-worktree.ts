@@ -96,6 +96,11 @@ export function createSpareWorktrees({
     return status.failed || status.stdout !== '' ? null : { path, gitDir };
   }
 
+  /** Git before 2.36 cannot be told to run the hook of a checkout, which the claim would leave out. */
+  async function runsHooks({ path }: Pick<Project, 'path'>): Promise<boolean> {
+    return !(await git.try(path, ['hook', 'run', '--ignore-missing', 'callboard-none'])).failed;
+  }
+
   async function remove(project: Pick<Project, 'path'>, path: string): Promise<void> {
     if (await pathExists(project.path)) await git.try(project.path, ['worktree', 'remove', '--force', '--force', path]);
     await rm(path, { recursive: true, force: true });
@@ -103,8 +108,8 @@ export function createSpareWorktrees({
     if (entry !== null) await rm(entry, { recursive: true, force: true });
   }
 
-  async function bringTo(limited: Git, { path, gitDir }: Spare, commit: string): Promise<boolean> {
-    await beginUse(gitDir);
+  /** Returns whether it is at this commit now. */
+  async function checkOut(limited: Git, path: string, commit: string): Promise<boolean> {
     return !(await limited.try(path, [...WITHOUT_HOOKS, 'checkout', '--quiet', '--detach', commit])).failed;
   }
 
@@ -120,7 +125,8 @@ export function createSpareWorktrees({
       if (made.failed) return remove(project, path);
     } else {
       if (headIn(await listWorktrees(git, project.path), path) === commit) return;
-      if (!(await bringTo(limited, spare, commit))) return remove(project, path);
+      await beginUse(spare.gitDir);
+      if (!(await checkOut(limited, path, commit))) return remove(project, path);
     }
     const gitDir = locateCheckout(path)?.gitDir;
     if (gitDir === undefined) return remove(project, path);
@@ -131,7 +137,7 @@ export function createSpareWorktrees({
 
   return {
     prepareSpare: async (project, { model, commit }, signal) => {
-      if ((await filesIn(model.path)) < LEAST_FILES) return;
+      if ((await filesIn(model.path)) < LEAST_FILES || !(await runsHooks(project))) return;
       for (let isDone = false; !isDone; ) {
         const preparation = new AbortController();
         preparations.set(project.path, preparation);
@@ -153,8 +159,9 @@ export function createSpareWorktrees({
       }),
     find,
     async claim(project, spare, { path, branch, commit, entries }) {
-      const isThere = headIn(entries, spare.path) === commit;
-      if (!(isThere ? await beginUse(spare.gitDir) : await bringTo(git, spare, commit))) {
+      await beginUse(spare.gitDir);
+      const isThere = headIn(entries, spare.path) === commit || (await checkOut(git, spare.path, commit));
+      if (!isThere) {
         await remove(project, spare.path);
         return 'gone';
       }
@@ -187,10 +194,9 @@ export async function folderOf(dataDir: string, { id }: Pick<Project, 'id'>): Pr
 }
 
 /** From here on it is one that is being made. */
-async function beginUse(gitDir: string): Promise<true> {
+async function beginUse(gitDir: string): Promise<void> {
   await rm(join(gitDir, READY), { force: true });
   await writeFile(join(gitDir, 'locked'), INITIALIZING);
-  return true;
 }
 
 /** As `git worktree move`, in the order in which a move that was killed leaves one that is being made at the new place. */

@@ -10,9 +10,14 @@ import { useCanCommand } from '../../stream/stream-context.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Hint } from '../../ui/primitives.tsx';
 
-/** What was there when the plug was pulled. */
-interface Before {
+/** An orchestrator, and the processes of Claude Code that it has. */
+interface Running {
+  instance: string;
   processes: readonly ClaudeProcess[];
+}
+
+/** What was there when the plug was pulled. */
+interface Before extends Running {
   pending: readonly PendingRequest[];
 }
 
@@ -42,10 +47,11 @@ function Content() {
 
   async function pull(): Promise<void> {
     try {
-      const { processes } = await client.command('get_processes', {});
+      const running = await client.command('get_processes', {});
       const pending = cache.getQueryData(boardQuery.queryKey)?.pending ?? [];
-      await client.command('crash', {});
-      setCrash({ state: 'gone', sinceMs: performance.now(), before: { processes, pending } });
+      const sinceMs = performance.now();
+      await client.command('crash', { instance: running.instance });
+      setCrash({ state: 'gone', sinceMs, before: { ...running, pending } });
     } catch (error) {
       setCrash({ state: 'ready', problem: errorText(error) });
     }
@@ -55,7 +61,7 @@ function Content() {
     if (crash.state !== 'gone') return;
     const { sinceMs, before } = crash;
     const stopped = new AbortController();
-    void whenBack(stopped.signal).then(
+    void nextProcesses(before.instance, stopped.signal).then(
       (after) => setCrash({ state: 'back', tookMs: performance.now() - sinceMs, before, after }),
       (error: unknown) => {
         if (!stopped.signal.aborted) setCrash({ state: 'ready', problem: errorText(error) });
@@ -93,21 +99,16 @@ function Content() {
   }
 }
 
-/** Resolves with the processes of Claude Code once Callboard has gone and answers again. */
-async function whenBack(signal: AbortSignal): Promise<readonly ClaudeProcess[]> {
+/** Resolves with the processes of Claude Code once another orchestrator than this one answers. */
+async function nextProcesses(before: string, signal: AbortSignal): Promise<readonly ClaudeProcess[]> {
   const end = performance.now() + PATIENCE_MS;
-  let wasGone = false;
   while (performance.now() < end) {
     signal.throwIfAborted();
-    try {
-      const { processes } = await client.command('get_processes', {}, { signal });
-      if (wasGone) return processes;
-    } catch {
-      wasGone = true;
-    }
+    const running = await client.command('get_processes', {}, { signal }).catch(() => null); // it is away
+    if (running !== null && running.instance !== before) return running.processes;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  throw new Error(wasGone ? 'Callboard has not come back. Look at its terminal.' : 'Callboard did not go away.');
+  throw new Error('Callboard has not come back. Look at its terminal.');
 }
 
 function Seconds({ sinceMs }: { sinceMs: number }) {

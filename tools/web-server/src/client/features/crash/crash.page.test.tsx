@@ -8,6 +8,7 @@ import { board, request, session, stage } from '../../test/samples.ts';
 
 const stageId = StageId.parse('STAGE-1');
 const claude = (pid: number) => ({ stageId, pid, startedAt: '2026-01-01T10:00:00.000Z' });
+const [first, next] = ['0194269f-8c00-7000-8000-000000000001', '0194269f-8c00-7000-8000-000000000002'];
 const view = () =>
   board({
     stages: [{ stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'waiting' }) }],
@@ -27,10 +28,11 @@ it('shows what is there again, and that a process has ended meanwhile', async ()
   server.answer({
     get_processes: () => {
       asked += 1;
-      if (asked === 1) return { processes: [claude(11), claude(12)] };
-      return asked < 4 ? problem('orchestrator_unreachable', 'Callboard is starting.') : { processes: [claude(11)] };
+      if (asked < 3) return { instance: first, processes: [claude(11), claude(12)] }; // also once after the reply
+      if (asked < 5) return problem('orchestrator_unreachable', 'Callboard is starting.');
+      return { instance: next, processes: [claude(11)] };
     },
-    crash: () => ({}),
+    crash: ({ instance }) => (instance === first ? {} : problem('bad_request', 'It is another one.')),
   });
   await user.click(within(dialog).getByRole('button', { name: 'Kill Callboard' }));
   await within(dialog).findByText(/^Gone for/);
@@ -49,7 +51,7 @@ it('shows what is there again, and that a process has ended meanwhile', async ()
 it('says why Callboard was not killed', async () => {
   const { user, server, dialog } = await openCrash();
   server.answer({
-    get_processes: () => ({ processes: [] }),
+    get_processes: () => ({ instance: first, processes: [] }),
     crash: () => problem('page_only', 'Kill Callboard from a browser that is logged in.'),
   });
   await user.click(within(dialog).getByRole('button', { name: 'Kill Callboard' }));

@@ -375,7 +375,10 @@ function StageText({ stage, field }: { stage: StageView; field: StageFieldWith<'
   const { data: known = [] } = useQuery({ ...boardQuery, select: valuesOf(field) });
   return (
     <EditableText
-      {...{ stage, field, label, maxLength }}
+      stage={stage}
+      field={field}
+      label={label}
+      maxLength={maxLength}
       placeholder={chip.none}
       suggestions={chip.suggests ? known : []}
       maw={260}

@@ -106,7 +106,7 @@ export function StageHead({ stage, pending, unsettled, check, CheckSlot, hasFini
         )}
       </div>
       {pending > 0 && <Signal pending={pending} check={check} />}
-      <StageActions {...{ stage, continueHint, CheckSlot, hasFinishBar }} />
+      <StageActions stage={stage} continueHint={continueHint} CheckSlot={CheckSlot} hasFinishBar={hasFinishBar} />
       {reason !== null && (
         // The full text is in the transcript.
         <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>
