@@ -91,9 +91,22 @@ it('shows the true change of each file, and merges only what was shown', async (
   await page.getByRole('button', { name: 'Finish', exact: true }).click();
   await changes.getByText('worse();').waitFor();
   expect(await run('git', ['rev-parse', 'main'], path)).toBe(before);
+  const merge = finish.getByRole('button', { name: 'Merge into main' });
   await finish.getByText(`Merge callboard/${stage.id} (2 commits, 4 files) into main. No conflicts.`).waitFor();
-  await finish.getByRole('button', { name: 'Merge into main' }).click();
+
+  // It changes again while the form is open: what was not shown is not merged.
+  await writeFile(join(path, 'b.txt'), 'worst();\n');
+  await commit();
+  await merge.click();
+  await finish.getByText('The work has changed since you looked at it.').waitFor();
+  expect(await merge.count()).toBe(0);
+  expect(await run('git', ['rev-parse', 'main'], path)).toBe(before);
+  await finish.getByRole('button', { name: 'Look at the changes' }).click();
+  await changes.getByText('worst();').waitFor();
+  await finish.getByText(`Merge callboard/${stage.id} (3 commits, 4 files) into main. No conflicts.`).waitFor();
+  await merge.click();
   await page.getByText('Done', { exact: true }).first().waitFor();
-  expect(await run('git', ['show', 'main:b.txt'], path)).toBe('worse();\n');
-  expect(errors).toEqual([]);
+  expect(await run('git', ['show', 'main:b.txt'], path)).toBe('worst();\n');
+  const refused = `Failed to load resource: the server responded with a status of 409 (Conflict) (/api/stages/${stage.id}/complete)`;
+  expect(errors).toEqual([refused]); // of the second commit
 });
