@@ -219,7 +219,7 @@ export type SessionTerminal = z.infer<typeof SessionTerminal>;
 
 /** A finer account of a turn in which Claude itself is at work. Not stored: it is sent while it lasts (`session-now`). */
 export const LiveNow = z.discriminatedUnion('kind', [
-  /** Claude writes to the person. `text`: the beginning of the sentence that it writes, as one plain line of at most 120 characters. */
+  /** Claude writes to the person. `text`: the beginning of the sentence that it writes, as one plain line of at most 120 characters; empty while it writes code. */
   z.object({ kind: z.literal('writing'), text: z.string() }),
   /** Claude writes the input of a tool call, for instance the content of a file. */
   z.object({ kind: z.literal('preparing'), toolName: z.string() }),

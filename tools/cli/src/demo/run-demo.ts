@@ -149,7 +149,7 @@ export type DemoStage = Omit<NewStage, 'projectId' | 'dependsOn'>;
 
 /** Created and brought to review before anybody looks. It may edit files; the demo allows its command. */
 export const finishedStage: DemoStage = {
-  title: 'Tidy README (complete me)',
+  title: 'Tidy README (finish me)',
   prompt: 'The README has a TODO. Write what it asks for, and commit it.',
   permissionMode: 'acceptEdits',
   autoStart: true,

@@ -48,6 +48,17 @@ it('tells the newest sentence from its beginning, as one plain line', () => {
   expect(newestSentence('See src/cart.ts, which is 1.5 kB')).toBe('See src/cart.ts, which is 1.5 kB');
 });
 
+it('tells no code and no mark alone, however long the code is', () => {
+  expect(newestSentence('The price has no tax.\n\n```ts\nif (net === un')).toBe('The price has no tax.');
+  expect(newestSentence('```ts\nconst a = 1;\n```\nThat is the price of it')).toBe('That is the price of it');
+  expect(newestSentence('Two places surprise people:\n\n1.')).toBe('Two places surprise people:');
+  expect(newestSentence('```ts\nconst a')).toBe('');
+  const code = Array.from({ length: 200 }, (_, n) => delta(`const a${n} = ${n};\n`));
+  expect(after(delta('It begins here.\n```ts\n'), ...code)).toEqual({ kind: 'writing', text: '' });
+  const told = after(delta('It begins here.\n```ts\n'), ...code, delta('```\nThat was all the code.'));
+  expect(told).toEqual({ kind: 'writing', text: 'That was all the code.' });
+});
+
 it('tells the sentence before until the new one says something', () => {
   expect(newestSentence('The index is built from titles. Nex')).toBe('The index is built from titles.');
   expect(newestSentence('Now it works. Done.')).toBe('Done.');

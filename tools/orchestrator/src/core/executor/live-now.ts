@@ -32,7 +32,7 @@ export function createLiveNow(onChange: () => void): LiveNowTracker {
           if (event.parentToolUseId !== null) return;
           if (event.kind === 'thinking') return becomes(null);
           const before = doing?.kind === 'writing' ? doing.text : '';
-          return becomes({ kind: 'writing', text: (before + event.text).slice(-SAVED) });
+          return becomes({ kind: 'writing', text: retain(before + event.text) });
         }
         case 'preparing':
           if (event.parentToolUseId === null) becomes({ kind: 'preparing', toolName: event.toolName });
@@ -55,14 +55,25 @@ export function createLiveNow(onChange: () => void): LiveNowTracker {
   };
 }
 
+const FENCE = '```';
+
+/** Drops the beginning of a text that has grown too long. What is left begins inside a code block if that is where it was cut. */
+function retain(text: string): string {
+  if (text.length <= SAVED) return text;
+  let cut = text.length - SAVED;
+  while (text[cut] === '`') cut++;
+  const isInCode = (text.slice(0, cut).split(FENCE).length - 1) % 2 === 1;
+  return (isInCode ? FENCE : '') + text.slice(cut);
+}
+
 /** Shorter beginnings say nothing yet: until then, the sentence before is told. */
 const MIN_SENTENCE_LENGTH = 12;
 
-/** Returns the beginning of the newest sentence of a text as one plain line, without marks of Markdown. */
+/** Returns the beginning of the newest sentence of a text as one plain line, without code blocks and marks of Markdown; empty if there is none. */
 export function newestSentence(text: string): string {
   const lines = text
-    .replaceAll(/```\w*/g, '\n')
-    .replaceAll(/^[ \t]*(#{1,6}|[-*+]|\d+\.|>)[ \t]+/gm, '')
+    .replaceAll(/```[\s\S]*?(?:```|$)/g, '\n')
+    .replaceAll(/^[ \t]*(#{1,6}|[-*+]|\d+\.|>)([ \t]+|$)/gm, '')
     .replaceAll(/\*\*|__|`/g, '')
     .split('\n');
   const sentences = lines.flatMap((line) => line.trim().split(/(?<=[.!?][)"'”’]*)\s+/)).filter((one) => one !== '');

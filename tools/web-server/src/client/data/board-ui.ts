@@ -25,6 +25,8 @@ type Location = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
 interface BoardUi {
   form: BoardForm | null;
   phoneColumn: Column;
+  /** A person chose it, or the board opened at it. */
+  isPhoneColumnSet: boolean;
   folded: readonly Column[];
   /** By name: the lanes that a person folded or unfolded. */
   lanes: Readonly<Record<string, boolean>>;
@@ -73,6 +75,7 @@ const LANES = 'callboard-lanes';
 export const useBoardUi = create<BoardUi>((set, get) => ({
   form: null,
   phoneColumn: 'needs-you',
+  isPhoneColumnSet: false,
   folded: readStored(FOLDED, z.array(Column), []),
   lanes: readStored(LANES, z.record(z.string(), z.boolean()), {}),
   graphPlace: null,
@@ -85,7 +88,7 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
   picked: new Set(),
   open: (form) => set({ form }),
   closeForm: () => set({ form: null }),
-  setPhoneColumn: (phoneColumn) => set({ phoneColumn }),
+  setPhoneColumn: (phoneColumn) => set({ phoneColumn, isPhoneColumnSet: true }),
   toggleFold: (column) =>
     set(({ folded: old }) => {
       const folded = old.includes(column) ? old.filter((other) => other !== column) : [...old, column];

@@ -515,6 +515,12 @@ function ColumnTabs() {
   const { data: counts } = useQuery({ ...boardQuery, select });
   const current = useBoardUi((ui) => ui.phoneColumn);
   const setCurrent = useBoardUi((ui) => ui.setPhoneColumn);
+  const isSet = useBoardUi((ui) => ui.isPhoneColumnSet);
+  const first = PHONE_COLUMNS.find((column) => (counts?.[column] ?? 0) > 0);
+  // It opens at what there is, and then moves no more by itself.
+  useLayoutEffect(() => {
+    if (!isSet && counts !== undefined) setCurrent(first ?? 'needs-you');
+  }, [isSet, counts, first, setCurrent]);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const next = columnAt(current, event.key);
     if (next === undefined) return;

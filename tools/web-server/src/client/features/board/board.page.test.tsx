@@ -38,3 +38,15 @@ it('says on the row of a finished stage that Claude’s review after the last ph
   openPage('/', board({ stages: [{ stage: stage('STAGE-1'), session: ended }] }));
   await screen.findByRole('img', { name: 'Review failed, 1 file changed, 2 lines added, 0 removed' });
 });
+
+it('opens a phone at the first column that has something, and moves no more by itself', async () => {
+  const { server } = openPage('/', board({ stages: [{ stage: stage('STAGE-1', { title: 'Cart' }) }] }));
+  const chosen = () => screen.getByRole('tab', { selected: true }).textContent;
+  await screen.findByRole('tablist', { name: 'Column shown' });
+  await expect.poll(chosen).toBe('Ready 1');
+  const other = stage('STAGE-2');
+  server.emit('stage-created', { stageId: other.id, stage: other });
+  server.emit('session-updated', session('STAGE-2', { state: 'failed' }));
+  await expect.poll(() => screen.getByRole('tab', { name: /^Needs you/ }).textContent).toBe('Needs you 1');
+  expect(chosen()).toBe('Ready 1');
+});

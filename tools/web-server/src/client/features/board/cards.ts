@@ -373,6 +373,7 @@ export function activityText(now: SessionNow): ActivityText {
     case 'thinking':
       return { kind: 'action', text: 'thinking', isCode: false, since: now.since };
     case 'writing':
+      if (now.text === '') return { kind: 'action', text: 'writing', isCode: false, since: null };
       return { kind: 'text', text: now.text, isCode: false, since: null };
     case 'preparing':
       return {

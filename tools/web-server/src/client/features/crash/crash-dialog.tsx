@@ -23,7 +23,8 @@ interface Before extends Running {
 
 type Crash =
   | { state: 'ready'; problem: string | null }
-  | { state: 'gone'; sinceMs: number; before: Before }
+  /** `after`: what another orchestrator has; null until one answers. */
+  | { state: 'gone'; sinceMs: number; before: Before; after: readonly ClaudeProcess[] | null }
   | { state: 'back'; tookMs: number; before: Before; after: readonly ClaudeProcess[] };
 
 const POLL_MS = 100;
@@ -51,24 +52,29 @@ function Content() {
       const pending = cache.getQueryData(boardQuery.queryKey)?.pending ?? [];
       const sinceMs = performance.now();
       await client.command('crash', { instance: running.instance });
-      setCrash({ state: 'gone', sinceMs, before: { ...running, pending } });
+      setCrash({ state: 'gone', sinceMs, before: { ...running, pending }, after: null });
     } catch (error) {
       setCrash({ state: 'ready', problem: errorText(error) });
     }
   }
 
   useEffect(() => {
-    if (crash.state !== 'gone') return;
-    const { sinceMs, before } = crash;
+    if (crash.state !== 'gone' || crash.after !== null) return;
     const stopped = new AbortController();
-    void nextProcesses(before.instance, stopped.signal).then(
-      (after) => setCrash({ state: 'back', tookMs: performance.now() - sinceMs, before, after }),
+    void nextProcesses(crash.before.instance, stopped.signal).then(
+      (after) => setCrash({ ...crash, after }),
       (error: unknown) => {
         if (!stopped.signal.aborted) setCrash({ state: 'ready', problem: errorText(error) });
       },
     );
     return () => stopped.abort();
   }, [crash]);
+
+  useEffect(() => {
+    if (crash.state !== 'gone' || crash.after === null || off) return; // the page has not its events yet
+    const { sinceMs, before, after } = crash;
+    setCrash({ state: 'back', tookMs: performance.now() - sinceMs, before, after });
+  }, [crash, off]);
 
   switch (crash.state) {
     case 'ready':
