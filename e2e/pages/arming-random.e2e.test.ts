@@ -43,7 +43,7 @@ function fault(sent: Sent, command: string, acts: readonly Act[]): string | null
   const turned = before.some(({ at, kind, key, onto }, nth) => {
     // The key C and the button Look of the corner card ask for it; it is drawn after that.
     const isAskedByKey = kind === 'key' && ['c', 'j', 'k', 'ArrowDown'].includes(key);
-    const isAsked = (isAskedByKey || (kind === 'press' && key.endsWith('Look'))) && at > since - 1_500;
+    const isAsked = (isAskedByKey || (kind === 'press' && key.startsWith('Look'))) && at > since - 1_500;
     return isAsked || (at >= since && onto === command && isTurning(before, nth));
   });
   // A row is in hand only if a person moved onto it.
@@ -194,7 +194,7 @@ it.each(WAYS)(
         const command = commands.get(sent.requestId) ?? '';
         const why = fault(sent, command, reported.acts);
         if (why !== null)
-          faults.push(`${command}: ${why} (${sent.by}, act ${JSON.stringify(reported.acts[sent.act])})`);
+          faults.push(`${command}: ${why} (${sent.by}, the last of ${JSON.stringify(reported.acts.slice(0, sent.act + 1))})`);
       }
       asked += reported.acts.filter(({ kind, key }) => kind === 'key' && ['a', 'd'].includes(key)).length;
     };

@@ -1,7 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { NOBODY } from '@callboard/contract';
 import type { BrowserContext, Page } from 'playwright-core';
-import { onTestFailed, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { callApi } from './api.ts';
@@ -100,12 +101,8 @@ export async function openSharedInstance(
   saved ??= begin();
   const place = await saved;
   const { origin, context, model, errors } = place;
-  let hasFailed = false;
-  onTestFailed(() => {
-    hasFailed = true;
-  });
-  onTestFinished(async () => {
-    if (hasFailed) return endShared();
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail') return endShared(); // `onTestFailed` would come only after this
     try {
       await clear(place);
     } catch (error) {
@@ -146,6 +143,7 @@ async function clear({ origin, context, folder, loginId, parked }: Shared): Prom
   for (const { id } of (await send('GET', '/api/projects')).projects) await send('DELETE', `/api/projects/${id}`);
   for (const login of (await send('GET', '/api/logins')).logins)
     if (login.loginId !== loginId) await send('DELETE', `/api/logins/${login.loginId}`);
+  await send('PATCH', '/api/me', { presentation: NOBODY.presentation, alerts: NOBODY.alerts });
   const left = (await processesOf(folder)).filter((line) => line.includes('--permission-prompt-tool'));
   if (left.length > 0) throw new Error(`left running: ${left.join('; ')}`);
 }
