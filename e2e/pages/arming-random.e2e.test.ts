@@ -194,7 +194,9 @@ it.each(WAYS)(
         const command = commands.get(sent.requestId) ?? '';
         const why = fault(sent, command, reported.acts);
         if (why !== null)
-          faults.push(`${command}: ${why} (${sent.by}, the last of ${JSON.stringify(reported.acts.slice(0, sent.act + 1))})`);
+          faults.push(
+            `${command}: ${why} (${sent.by}, the last of ${JSON.stringify(reported.acts.slice(0, sent.act + 1))})`,
+          );
       }
       asked += reported.acts.filter(({ kind, key }) => kind === 'key' && ['a', 'd'].includes(key)).length;
     };

@@ -43,9 +43,13 @@ async function askingSession(waitsFor = '*') {
   await kit.client.command('approve_tool', { stageId, requestId: first.requestId, decision: 'allow' });
   await untilConfirmed(kit, first.requestId);
   const open = await kit.client.event('approval-requested', ({ requestId }) => requestId !== first.requestId);
+  // The last thing that a request writes. Its commit is not waited for: later, it would reach only the first server.
+  const announced = `select count(*) from announcements where key = 'request ${stageId} ${open.requestId}'`;
+  const inDatabase = (at: ServerAddress, sql: string) => runSql(at, sql, basename(new URL(databaseUrl).pathname));
+  await until('it is announced', async () => (await inDatabase(primary.address, announced)) === '1');
   const answer = { stageId, requestId: open.requestId, decision: 'allow' };
   const stored = (at: ServerAddress, requestId: string) =>
-    runSql(at, `select state from outbox where wire_id = '${requestId}'`, basename(new URL(databaseUrl).pathname));
+    inDatabase(at, `select state from outbox where wire_id = '${requestId}'`);
   return { primary, standby, kit, stageId, first: first.requestId, answer, stored };
 }
 
