@@ -72,21 +72,13 @@ describe.skipIf(postgresLack !== '')(`Callboard on PostgreSQL${postgresLack && `
     const texts = entries.flatMap((entry: { kind: string; text: string }) => (entry.kind === 'text' ? entry.text : []));
     expect(texts).toEqual(['I begin.', 'I go on.', 'All finished.']);
     // A search waits for the index for a moment only, and says what is left: after the crash all of it is looked at again.
-    let found: Awaited<ReturnType<typeof api.get>>;
-    await until('the index is filled', async () => {
-      found = await api.get('/api/search?q=all+finish&kind=text');
-      return found.indexing === null;
-    });
-    expect(found.results).toMatchObject([
-      {
-        stageId,
-        snippet: 'All finished.',
-        marks: [
-          [0, 3],
-          [4, 12],
-        ],
-      },
-    ]);
+    const search = () => api.get('/api/search?q=all+finish&kind=text');
+    await until('the index is filled', async () => (await search()).indexing === null);
+    const marks = [
+      [0, 3],
+      [4, 12],
+    ];
+    expect((await search()).results).toMatchObject([{ stageId, snippet: 'All finished.', marks }]);
 
     // Its password is shown to nobody.
     const { password } = server.address;
