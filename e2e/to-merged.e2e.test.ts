@@ -75,7 +75,7 @@ async function review(page: Page, origin: string): Promise<void> {
     await list.getByRole('article').filter({ hasText: text }).waitFor();
   }
   await page.getByRole('button', { name: 'Ask for changes (3 comments)' }).click();
-  await expect.poll(() => list.getByText('Answered', { exact: true }).count()).toBe(3);
+  await expect.poll(() => list.getByText('Claude replied', { exact: true }).count()).toBe(3);
 }
 
 /** Does what a person does in the browser: looks at the changes, and starts what waits at a gate. */

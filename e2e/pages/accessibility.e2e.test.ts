@@ -100,13 +100,6 @@ const STATES: Record<string, State> = {
     await page.getByRole('button', { name: 'Projects' }).click();
     await page.getByRole('menuitem', { name: 'shop' }).click();
     await page.getByRole('textbox', { name: 'Name' }).waitFor();
-  },
-  'the import': async (page) => {
-    await page.getByRole('tab', { name: 'Import and export' }).click();
-    await page.getByRole('textbox', { name: 'Folder or file' }).waitFor();
-  },
-  'the rules': async (page) => {
-    await page.getByRole('tab', { name: 'Rules' }).click();
     await page.getByRole('heading', { name: 'Always allowed' }).waitFor();
   },
   'the palette': async (page) => {
@@ -215,8 +208,6 @@ const LAYERS: Record<string, string> = {
   'a card’s menu': '[role="menu"]',
   'the new stage form': '[role="dialog"]',
   'the project': '[role="dialog"]',
-  'the import': '[role="dialog"]',
-  'the rules': '[role="dialog"]',
   'the palette': '[role="dialog"]',
   'the keys': '[role="dialog"]',
   'the account menu': '[role="menu"]',

@@ -150,14 +150,14 @@ itAll(
     model.setScript('mend', { steps: [{ text: 'Mended.' }] });
     await other.getByRole('button', { name: 'Ask for changes (3 comments)' }).click();
     await page.getByText('Mended.').waitFor();
-    await expect.poll(() => comments.getByText('Answered', { exact: true }).count()).toBe(3);
+    await expect.poll(() => comments.getByText('Claude replied', { exact: true }).count()).toBe(3);
     const heard = JSON.stringify(model.requests.at(-1)?.messages);
     expect(heard).toContain('a.ts, lines 3 to 4:\\n```\\nthree\\nfour\\n```\\nToo many');
     expect(heard).toContain('README.md, line 1 (in the version before your changes):\\n```\\n# Shop\\n```');
 
     await writeFile(join(folder, 'a.ts'), 'zero\none\n2\nthree\nfour\n');
     await page.getByRole('button', { name: 'Refresh' }).click();
-    await comments.filter({ hasText: 'Why two?' }).getByText('Answered, outdated').waitFor();
+    await comments.filter({ hasText: 'Why two?' }).getByText('Answered', { exact: true }).waitFor();
     await comments.filter({ hasText: 'Too many' }).getByText('lines 4 to 5').waitFor();
     await page.getByRole('button', { name: /^3 comments/ }).click();
     await page

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { choosePresentation } from '../support/presentation.ts';
-import { openTestBoard } from '../support/test-board.ts';
+import { openOwnBoard } from '../support/test-board.ts';
 
 const SIZES = [
   { width: 1440, height: 900 },
@@ -41,7 +41,7 @@ async function fromMenu(page: Page, menu: string, item: string): Promise<void> {
 }
 
 it('covers no control of a dialog with another stage’s request, at any width', async () => {
-  const desk = await openTestBoard();
+  const desk = await openOwnBoard(); // how requests appear would stay so for the next test
   const { page, api, errors } = desk;
   await choosePresentation(page, 'Only a card in the corner');
   await api.stage('Sort the pages', [{ text: 'Done.' }]);

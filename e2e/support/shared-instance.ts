@@ -1,6 +1,5 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NOBODY } from '@callboard/contract';
 import type { BrowserContext, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
@@ -143,7 +142,6 @@ async function clear({ origin, context, folder, loginId, parked }: Shared): Prom
   for (const { id } of (await send('GET', '/api/projects')).projects) await send('DELETE', `/api/projects/${id}`);
   for (const login of (await send('GET', '/api/logins')).logins)
     if (login.loginId !== loginId) await send('DELETE', `/api/logins/${login.loginId}`);
-  await send('PATCH', '/api/me', { presentation: NOBODY.presentation, alerts: NOBODY.alerts });
   const left = (await processesOf(folder)).filter((line) => line.includes('--permission-prompt-tool'));
   if (left.length > 0) throw new Error(`left running: ${left.join('; ')}`);
 }

@@ -219,12 +219,11 @@ const PICTURES: Record<string, Check> = {
   },
   'project-worktrees': async (page, scene) => {
     await PICTURES.project?.(page, scene);
-    await page.getByRole('tab', { name: 'Worktrees' }).click();
-    await page.getByRole('textbox', { name: 'Set-up command' }).waitFor();
+    await toSection(page, 'Worktrees');
   },
   'project-pipelines': async (page, scene) => {
     await PICTURES.project?.(page, scene);
-    await page.getByRole('tab', { name: 'Pipelines' }).click();
+    await toSection(page, 'Pipelines');
     await page.getByRole('button', { name: /^Plan, build, verify/ }).click();
   },
   'project-pipeline-own': async (page, scene) => {
@@ -237,8 +236,8 @@ const PICTURES: Record<string, Check> = {
   },
   rules: async (page, scene) => {
     await PICTURES.project?.(page, scene);
-    await page.getByRole('tab', { name: 'Rules' }).click();
     await page.getByRole('heading', { name: 'Always allowed' }).waitFor();
+    await toSection(page, 'Rules');
   },
   trash: async (page) => {
     await open('/trash')(page);
@@ -278,6 +277,10 @@ const SHOWN = {
   panel: { choice: 'Beside the page', role: 'region', name: 'Waiting request' },
   quiet: { choice: 'Only a card in the corner', role: 'region', name: 'Request' },
 } as const;
+
+/** Scrolls the open project to one of its sections. */
+const toSection = (page: Page, name: string) =>
+  page.getByRole('region', { name, exact: true }).scrollIntoViewIfNeeded();
 
 /** The board with the requests over it, beside it, or only in its corner. */
 async function shownAs(page: Page, presentation: keyof typeof SHOWN): Promise<void> {

@@ -140,7 +140,6 @@ async function worktrees(page: Page): Promise<void> {
   await openAlone(page, '/');
   await page.getByRole('button', { name: 'Projects' }).click();
   await page.getByRole('menuitem', { name: 'shop' }).click();
-  await page.getByRole('tab', { name: 'Worktrees' }).click();
   await page.getByRole('list', { name: 'Worktrees' }).scrollIntoViewIfNeeded();
 }
 

@@ -59,7 +59,8 @@ export async function runDemo(given: StartOptions, platform: Platform, signals: 
       },
     }).catch((error: unknown) => log(`callboard link will not work with this demo: ${messageOf(error)}`));
     if (closeControl) stack.defer(closeControl);
-    const links = await offerLoginLinks({ supervisor, loginLink, options, stop: signals.stop }, platform);
+    const withTour = { supervisor, loginLink: `${loginLink}&tour`, options, stop: signals.stop };
+    const links = await offerLoginLinks(withTour, platform);
     stack.defer(links);
     log(`another login link from another terminal: npx callboard link --data-dir ${dataDir}`);
     platform.out('This is a demo: a script plays Claude. Ctrl-C ends the demo and removes everything.');

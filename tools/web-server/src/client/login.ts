@@ -26,7 +26,7 @@ function notify(title: string, sentences: readonly string[]): void {
 }
 
 /** Replaces the page, so that the link stays in no history. */
-const toTheBoard = (): void => location.replace('/');
+const toTheBoard = (): void => location.replace(hasTour ? '/?tour' : '/');
 
 async function problemOf(response: Response): Promise<Problem | null> {
   return Problem.safeParse(await response.json().catch(() => null)).data ?? null;
@@ -66,7 +66,10 @@ async function logIn(code: string): Promise<void> {
   ]);
 }
 
-const code = new URLSearchParams(location.search).get('code') ?? '';
+const params = new URLSearchParams(location.search);
+const code = params.get('code') ?? '';
+/** The demo's link leads to its tour. */
+const hasTour = params.has('tour');
 history.replaceState(null, '', '/login');
 logIn(code).catch(() =>
   notify('Login is not possible just now', ['Callboard did not answer.', `Open the link again in a moment. ${NEXT}`]),

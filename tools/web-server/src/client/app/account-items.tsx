@@ -9,6 +9,7 @@ import {
   IconKeyboard,
   IconLogout,
   IconPlugOff,
+  IconRoute,
   IconServer2,
   IconShieldCheck,
   IconTrash,
@@ -68,6 +69,9 @@ export default function AccountItems() {
       </Menu.Item>
       <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
         Trash
+      </Menu.Item>
+      <Menu.Item leftSection={<IconRoute size={16} />} component={Link} to="/?tour">
+        Tour
       </Menu.Item>
       <Menu.Item leftSection={<IconPlugOff size={16} />} onClick={crashDialog.open}>
         Pull the plug

@@ -33,7 +33,7 @@ export default function BoardForms() {
         opened={form !== null}
         close={() => leaveForm()}
         title={title}
-        size={shown?.kind === 'add-project' ? 480 : 720}
+        size={shown?.kind === 'add-project' ? 480 : shown?.kind === 'project' ? 860 : 720}
       >
         {shown !== null && <Form form={shown} />}
       </Dialog>
@@ -81,6 +81,6 @@ function Form({ form }: { form: BoardForm }) {
     case 'add-project':
       return <AddProjectForm thenNewStage={form.thenNewStage} />;
     case 'project':
-      return <ProjectForms projectId={form.projectId} tab={form.tab} RulesSlot={Rules} />;
+      return <ProjectForms projectId={form.projectId} section={form.section} RulesSlot={Rules} />;
   }
 }

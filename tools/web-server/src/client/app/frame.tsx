@@ -21,6 +21,7 @@ import {
 } from '../data/dialogs.ts';
 import { boardQuery } from '../data/queries.ts';
 import { type StageActionId, stageActions } from '../data/stage-actions.tsx';
+import { followTour } from '../data/tour.ts';
 import { followPerson } from '../features/approvals/arming.ts';
 import { saveDraftsOnLeave } from '../features/approvals/request-drafts.ts';
 import { useNewLoginNotices } from '../features/logins/new-logins.tsx';
@@ -86,6 +87,7 @@ function Framed() {
   const isBehindDialog = top !== 'page';
   useFrameKeys(top);
   useEffect(followPerson, []);
+  useEffect(followTour, []);
   // A stage's requests are in its transcript, which the other tabs show only beside them.
   const hasTwoPanes = useMediaQuery(TWO_PANES, false, { getInitialValueInEffect: false });
   const showsOwn = pathname.startsWith('/stages/') && (hasTwoPanes || !new URLSearchParams(search).has('tab'));

@@ -13,7 +13,7 @@ export type BoardForm =
   | { kind: 'issues'; projectId: ProjectId | null }
   /** The form for the project's first stage may follow. */
   | { kind: 'add-project'; thenNewStage: boolean }
-  | { kind: 'project'; projectId: ProjectId; tab?: 'git' | 'files' };
+  | { kind: 'project'; projectId: ProjectId; section?: 'Git settings' | 'Import and export' };
 
 /** A card that leaves its column may take this long to appear in the next one. */
 const MOVE_MS = 1_000;

@@ -43,7 +43,10 @@ export function discardForm(next: BoardForm | null): void {
  * Knows whether a form has edits that are not saved. `saved` closes the dialog, unless another form in it has some.
  * @param value all that can be edited in the form
  */
-export function useUnsaved(name: string, value: unknown): { submitting: () => void; saved: () => void } {
+export function useUnsaved(
+  name: string,
+  value: unknown,
+): { isUnsaved: boolean; submitting: () => void; saved: () => void } {
   const text = JSON.stringify(value);
   const [saved, save] = useState(text);
   const sent = useRef(text);
@@ -51,6 +54,7 @@ export function useUnsaved(name: string, value: unknown): { submitting: () => vo
   useEffect(() => mark(name, text !== saved), [mark, name, text, saved]);
   useEffect(() => () => mark(name, false), [mark, name]);
   return {
+    isUnsaved: text !== saved,
     submitting() {
       sent.current = text;
     },

@@ -9,6 +9,7 @@ import {
   routes,
   TransportError,
 } from '@callboard/contract/client';
+import { createStore } from 'zustand/vanilla';
 import { withoutHanging } from './hung-requests.ts';
 import { pageFetch } from './page-fetch.ts';
 import { ATTEMPT_MS, PATIENCE_MS, UNANSWERED, UPLOAD_MS, unanswered, unconfirmed } from './until-delivered.ts';
@@ -68,6 +69,19 @@ async function command<T extends RoutedCommand>(
   type: T,
   input: CommandInput<T> & object,
   options: CallOptions = {},
+): Promise<CommandReply<T>> {
+  const reply = await deliver(type, input, options);
+  lastCommand.setState({ type });
+  return reply;
+}
+
+/** The latest command of this page that was executed; it changes with each of them. */
+export const lastCommand = createStore<{ type: RoutedCommand | null }>(() => ({ type: null }));
+
+async function deliver<T extends RoutedCommand>(
+  type: T,
+  input: CommandInput<T> & object,
+  options: CallOptions,
 ): Promise<CommandReply<T>> {
   const isRead = routes[type].method === 'GET';
   if (isRead || options.signal !== undefined || options.keepalive === true) return once(type, input, options);

@@ -16,13 +16,10 @@ it('says how far a comment is, and that its code has changed', () => {
     'Draft',
     'Draft, the code has changed',
     'Sent',
-    'Answered',
+    'Claude replied',
   ]);
   expect(stateLabel({ state: 'draft', answeredAt: null, hasMoved: false, isFinding: true })).toBe('Not sent');
-  expect([state('outdated', null, true), state('outdated', 'then', true)]).toEqual([
-    'Sent, outdated',
-    'Answered, outdated',
-  ]);
+  expect([state('outdated', null, true), state('outdated', 'then', true)]).toEqual(['Sent, outdated', 'Answered']);
 });
 
 it('names the author, the button and the rest', () => {
@@ -31,7 +28,7 @@ it('names the author, the button and the rest', () => {
   expect(authorText({ author: 'Claude', isFinding: true }, 'Ada')).toBe('Claude’s review');
   expect(sendText(1)).toBe('Ask for changes (1 comment)');
   expect(restText([{ state: 'draft' }, { state: 'sent' }, { state: 'answered' }, { state: 'sent' }])).toBe(
-    '2 sent, 1 answered',
+    '2 sent, 1 replied to',
   );
   expect(restText([{ state: 'draft' }])).toBe('');
 });

@@ -7,7 +7,7 @@ export function linesText({ side, line, endLine }: Pick<ReviewComment, 'side' | 
   return side === 'old' ? `${lines}, before` : lines;
 }
 
-/** How far a comment is, in a word or two. */
+/** How far a comment is, in a word or two. Only changed lines answer it: a reply may change nothing. */
 export function stateLabel({
   state,
   answeredAt,
@@ -16,8 +16,8 @@ export function stateLabel({
 }: Pick<ReviewComment, 'state' | 'answeredAt' | 'hasMoved' | 'isFinding'>): string {
   const draft = isFinding ? 'Not sent' : 'Draft';
   if (state === 'draft') return hasMoved ? `${draft}, the code has changed` : draft;
-  if (state === 'outdated') return answeredAt === null ? 'Sent, outdated' : 'Answered, outdated';
-  return state === 'sent' ? 'Sent' : 'Answered';
+  if (state === 'outdated') return answeredAt === null ? 'Sent, outdated' : 'Answered';
+  return state === 'sent' ? 'Sent' : 'Claude replied';
 }
 
 /** Who wrote it, as this person reads it. */
@@ -27,11 +27,11 @@ export const authorText = ({ author, isFinding }: Pick<ReviewComment, 'author' |
 /** The button that sends them. */
 export const sendText = (drafts: number): string => `Ask for changes (${count(drafts, 'comment')})`;
 
-/** What there is besides drafts: "2 sent, 1 answered"; empty if nothing. */
+/** What there is besides drafts: "2 sent, 1 replied to"; empty if nothing. */
 export function restText(comments: readonly Pick<ReviewComment, 'state'>[]): string {
   const of = (state: ReviewComment['state']) => comments.filter((comment) => comment.state === state).length;
   const parts = (['sent', 'answered', 'outdated'] as const).flatMap((state) =>
-    of(state) === 0 ? [] : `${of(state)} ${state}`,
+    of(state) === 0 ? [] : `${of(state)} ${state === 'answered' ? 'replied to' : state}`,
   );
   return parts.join(', ');
 }

@@ -35,12 +35,15 @@ function Place() {
 /** On the button of a form that Ctrl Enter and Cmd Enter press; without it, they press the one that submits the form. */
 export const MAIN_BUTTON = { 'data-main': true } as const;
 
+/** A form's own button may stand outside of it. */
+const isSubmit = (element: Element) => element instanceof HTMLButtonElement && element.type === 'submit';
+
 /** Ctrl Enter or Cmd Enter does what the main button of the form does, in whatever field the caret is. */
 function pressMainButton(event: KeyboardEvent): void {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
   if (event.defaultPrevented || isComposing(event.nativeEvent) || !(event.target instanceof Element)) return;
   const form = event.target.closest('form');
-  const button = form?.querySelector<HTMLButtonElement>('[data-main]') ?? form?.querySelector('[type="submit"]');
+  const button = form?.querySelector<HTMLButtonElement>('[data-main]') ?? [...(form?.elements ?? [])].find(isSubmit);
   if (button == null) return;
   event.preventDefault();
   if (button instanceof HTMLButtonElement) button.click();

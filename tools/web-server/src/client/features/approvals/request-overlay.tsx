@@ -1,8 +1,10 @@
 import type { PendingRequest, Presentation } from '@callboard/contract';
-import { Box, Button, Group, Modal, Text } from '@mantine/core';
+import { Anchor, Box, Button, Group, Modal, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
+import { crashDialog } from '../../data/dialogs.ts';
+import { useTour } from '../../data/tour.ts';
 import { requestKey } from '../../lib/format.ts';
 import { useDialogPlace } from '../../ui/dialog.tsx';
 import { useKeyboardInset } from '../../ui/form-end.tsx';
@@ -350,6 +352,7 @@ function Content({ request, position, all, isCovered }: FrontProps) {
       <Modal.Body className={requestStyles.modalBody} ref={body} tabIndex={-1} data-autofocus>
         <RequestForm request={request} />
         <TextHint />
+        <FirstRequest />
       </Modal.Body>
     </>
   );
@@ -361,6 +364,20 @@ function TextHint() {
   return (
     <Hint className={requestStyles.held} role="status">
       {hasText && 'Keys are off while a text on the page is not sent. Press a button.'}
+    </Hint>
+  );
+}
+
+/** On the first request that this browser shows: what Callboard is for, to be tried. */
+function FirstRequest() {
+  const isFirst = useTour(({ done }) => !done.includes('answer') && !done.includes('plug'));
+  if (!isFirst) return null;
+  return (
+    <Hint px={16} pb={12} ta="right">
+      Kill Callboard while this waits: it will still be here.{' '}
+      <Anchor component="button" type="button" fz="inherit" onClick={crashDialog.open}>
+        Pull the plug
+      </Anchor>
     </Hint>
   );
 }

@@ -19,11 +19,13 @@ import { limitLine } from '../../lib/limit-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { CommandText, CopyCommandOf, CopyLine, FailureNote, Note } from '../../ui/notes.tsx';
 import { SandboxSupportNote } from '../../ui/sandbox-support-note.tsx';
+import { Tour } from './tour.tsx';
 
 /** Below the board's bar: what is wrong on this machine, and what about the projects needs a decision. */
 export function BoardNotices() {
   return (
     <>
+      <Tour />
       <ClaudeNotice />
       <PauseNotices />
       <LimitNotice />
@@ -228,7 +230,7 @@ function GitSettingsNotices() {
       <Notice key={id} text={text}>
         <ReviewButton
           label={`Review the git settings of ${name}`}
-          review={() => open({ kind: 'project', projectId: id, tab: 'git' })}
+          review={() => open({ kind: 'project', projectId: id, section: 'Git settings' })}
         />
       </Notice>
     );
@@ -249,7 +251,7 @@ function FolderNotices() {
         >
           <ReviewButton
             label={`Review the watched folder ${path} of ${name}`}
-            review={() => open({ kind: 'project', projectId: id, tab: 'files' })}
+            review={() => open({ kind: 'project', projectId: id, section: 'Import and export' })}
           />
         </Notice>
       )),

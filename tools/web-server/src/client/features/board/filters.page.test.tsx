@@ -60,7 +60,6 @@ it('imports a folder of stages, and says in the form what is wrong with a path',
   await user.click(await screen.findByRole('button', { name: 'Projects' }));
   await user.click(await screen.findByRole('menuitem', { name: 'web', hidden: true }));
   const project = within(await screen.findByRole('dialog', { name: 'Project web' }));
-  await user.click(project.getByRole('tab', { name: 'Import and export' }));
   const path = await project.findByRole('textbox', { name: 'Folder or file' });
   await user.type(path, 'nowhere');
   await user.click(project.getByRole('button', { name: 'Import' }));

@@ -235,9 +235,9 @@ it('sends drafts as one message, what is still being written too, and follows wh
   expect(list.queryByRole('button', { name: 'Edit the comment' })).toBeNull();
 
   become('c1', { state: 'answered', answeredAt: at(2) });
-  await expect.poll(() => stateOf('line 1')).toMatch(/: Answered$/);
+  await expect.poll(() => stateOf('line 1')).toMatch(/: Claude replied$/);
   become('c1', { state: 'outdated', hasMoved: true, quote: 'what stood there' });
-  await expect.poll(() => stateOf('line 1')).toMatch(/: Answered, outdated$/);
+  await expect.poll(() => stateOf('line 1')).toMatch(/: Answered$/);
   list.getByText('what stood there');
   changes.getByRole('button', { name: /^2 comments1 sent, 1 outdated/ });
 });

@@ -1,44 +1,57 @@
-import { FinishWay, findPipeline, type NamedPipeline, type Project, ProjectPipeline } from '@callboard/contract';
+import {
+  FinishWay,
+  findPipeline,
+  type NamedPipeline,
+  type Project,
+  type ProjectPatch,
+  ProjectPipeline,
+} from '@callboard/contract';
 import { Button, Flex, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronRight, IconPlus } from '@tabler/icons-react';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { useEditProject } from '../../data/board-commands.ts';
-import { leaveForm, useUnsaved } from '../../data/unsaved-forms.ts';
+import { type ReactNode, useState } from 'react';
+import { useUnsaved } from '../../data/unsaved-forms.ts';
 import { gateText } from '../../lib/check-text.ts';
 import { count } from '../../lib/format.ts';
 import { emptyPhase, type PhaseForm, phaseOf, phaseProblem } from '../../lib/phases.ts';
 import { inForce, phasesOf, pipelinesIn } from '../../lib/stage-form.ts';
 import { FINISH_OPTIONS, FINISH_ORDER, FINISH_TEXTS } from '../../lib/stage-options.ts';
-import { useCanCommand } from '../../stream/stream-context.tsx';
-import { FormEnd } from '../../ui/form-end.tsx';
-import { ErrorNote } from '../../ui/notes.tsx';
 import { PhasesEditor } from '../../ui/phases-editor.tsx';
 import { Columns, Hint, Panel, RowButton } from '../../ui/primitives.tsx';
 
-/** The pipelines of a project: its own, to be edited, and those of `callboard.yaml` and of Callboard; how its stages are finished. */
-export function PipelinesForm({ project }: { project: Project }) {
+/** What is typed of a project's pipelines, and of how its stages are finished. */
+export function usePipelineFields(project: Project) {
   const [forms, setForms] = useState(() => pipelineFormsOf(project));
   const [finish, setFinish] = useState<FinishWay>(inForce(project).finish);
   const [errors, setErrors] = useState<Record<string, PipelineErrors>>({});
   const [open, setOpen] = useState<string | null>(null);
-  const { submitting, saved } = useUnsaved('pipelines', { forms, finish });
-  const edit = useEditProject(project.id, saved);
+  const unsaved = useUnsaved('pipelines', { forms, finish });
   const isOfFile = project.file?.settings.finish !== undefined;
+  return {
+    ...unsaved,
+    fields: { forms, setForms, finish, setFinish, errors, open, setOpen, isOfFile },
+    /** Null if something cannot be read: its pipeline opens and says why. */
+    read(): ProjectPatch | null {
+      const read = readPipelineForms(forms);
+      setErrors('errors' in read ? read.errors : {});
+      if ('pipelines' in read) return { settings: { pipelines: read.pipelines, ...(isOfFile ? {} : { finish }) } };
+      setOpen(Object.keys(read.errors)[0] ?? null);
+      return null;
+    },
+  };
+}
+
+type PipelineFieldsProps = { project: Project } & ReturnType<typeof usePipelineFields>['fields'];
+
+/** The pipelines of a project: its own, to be edited, and those of `callboard.yaml` and of Callboard; how its stages are finished. */
+export function PipelineFields({ project, ...fields }: PipelineFieldsProps) {
+  const { forms, setForms, finish, setFinish, errors, open, setOpen, isOfFile } = fields;
   const add = (pipeline: PipelineForm) => {
     setForms([...forms, pipeline]);
     setOpen(pipeline.key);
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const read = readPipelineForms(forms);
-    setErrors('errors' in read ? read.errors : {});
-    if ('errors' in read) return setOpen(Object.keys(read.errors)[0] ?? null);
-    submitting();
-    edit.mutate({ settings: { pipelines: read.pipelines, ...(isOfFile ? {} : { finish }) } });
-  };
   const [ofFile, builtIn] = [givenOf(project, 'file'), givenOf(project, 'built-in')];
   return (
-    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
+    <>
       <NativeSelect
         label="After the last phase of a stage"
         description={isOfFile ? `Set by callboard.yaml. ${FINISH_ORDER}` : FINISH_ORDER}
@@ -77,16 +90,7 @@ export function PipelinesForm({ project }: { project: Project }) {
       <PipelineGroup title="Built in">
         <Given pipelines={builtIn} open={open} setOpen={setOpen} copy={(one) => add(copyOf(one, forms))} />
       </PipelineGroup>
-      {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
-      <FormEnd>
-        <Button variant="default" onClick={() => leaveForm()}>
-          Cancel
-        </Button>
-        <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
-          Save
-        </Button>
-      </FormEnd>
-    </Flex>
+    </>
   );
 }
 
@@ -96,7 +100,7 @@ const givenOf = (project: Project, origin: NamedPipeline['origin']): NamedPipeli
 function PipelineGroup({ title, about, children }: { title: string; about?: string; children: ReactNode }) {
   return (
     <Flex component="section" direction="column" gap="sm" aria-label={title}>
-      <h3>{title}</h3>
+      <h4>{title}</h4>
       {about !== undefined && <Hint>{about}</Hint>}
       {children}
     </Flex>

@@ -34,7 +34,6 @@ it('adds, renames, copies and removes pipelines of a project, and says what is w
   const { user, sent, inForm } = openBoard({ pipelines }, { pipelines: { Ours: { phases: [verify] } } });
   await screen.findByRole('region', { name: 'Done' });
   inForm({ kind: 'project', projectId: ProjectId.parse('web') });
-  await user.click(await screen.findByRole('tab', { name: 'Pipelines' }));
   const own = within(await screen.findByRole('region', { name: 'Custom pipelines' }));
 
   await user.click(own.getByRole('button', { name: /^Old/ }));
@@ -244,34 +243,35 @@ it('shows the phases with what was sent and said, and what decides at the end of
   within(first).getByText('Build it');
 });
 
-it('keeps what was typed when another tab is looked at, and asks before the form is closed', async () => {
-  const { user, server, sent, inForm } = openBoard({ pipelines: { Tested: { phases: [build] } } });
+it('saves what was changed in all sections and nothing else, and asks before changes are discarded', async () => {
+  const { user, sent, inForm } = openBoard({ pipelines: { Tested: { phases: [build] } } });
   await screen.findByRole('region', { name: 'Done' });
-  inForm({ kind: 'project', projectId: ProjectId.parse('web') });
-  const tab = (name: string) => screen.findByRole('tab', { name });
-  await user.click(await tab('Pipelines'));
-  await user.click(screen.getByRole('button', { name: /^Tested/ }));
-  await user.type(screen.getByRole('textbox', { name: 'Name of the pipeline Tested' }), ' twice');
-  await user.click(await tab('Settings'));
-  expect(screen.queryByRole('textbox', { name: 'Name of the pipeline Tested twice' })).toBeNull();
-  await user.type(screen.getByRole('textbox', { name: 'Name' }), ' shop');
-  await user.click(await tab('Pipelines, not saved'));
-  screen.getByRole('textbox', { name: 'Name of the pipeline Tested twice' });
-
-  await user.click(screen.getByRole('button', { name: 'Cancel' }));
+  const open = async () => {
+    inForm({ kind: 'project', projectId: ProjectId.parse('web') });
+    return within(await screen.findByRole('dialog', { name: 'Project web' }));
+  };
+  const form = await open();
+  await user.click(await form.findByRole('button', { name: /^Tested/ }));
+  await user.type(form.getByRole('textbox', { name: 'Name of the pipeline Tested' }), ' twice');
+  await user.type(form.getByRole('textbox', { name: 'Name' }), ' shop');
+  await user.click(form.getByRole('button', { name: 'Cancel' }));
   const asked = within(await screen.findByRole('dialog', { name: 'Discard what you changed?' }));
   await user.click(asked.getByRole('button', { name: 'Cancel' }));
-  // Saving one tab does not close the other one.
-  await user.click(screen.getByRole('button', { name: 'Save' }));
-  await tab('Pipelines');
-  expect(sent('update_project')).toMatchObject([{ settings: { pipelines: { 'Tested twice': {} } } }]);
-  const form = within(await screen.findByRole('dialog', { name: 'Project web' }));
-  await user.click(form.getByRole('button', { name: 'Close' }));
-  await user.click(
-    within(await screen.findByRole('dialog', { name: /^Discard/ })).getByRole('button', { name: 'Discard' }),
-  );
+  await user.click(form.getByRole('button', { name: 'Save' }));
   await expect.poll(() => useBoardUi.getState().form).toBeNull();
-  expect(server.received.filter(({ command }) => command === 'update_project')).toHaveLength(1);
+  const [patch] = sent('update_project');
+  expect(patch).toMatchObject({ name: 'web shop', settings: { pipelines: { 'Tested twice': {} } } });
+  expect(patch?.settings).not.toHaveProperty('setup');
+
+  const again = await open();
+  await user.type(await again.findByRole('textbox', { name: 'Set-up command' }), 'npm ci');
+  await user.keyboard('{Control>}{Enter}{/Control}'); // the button stands outside of the form
+  await expect.poll(() => sent('update_project')).toHaveLength(2);
+  expect(sent('update_project')[1]).toEqual({
+    projectId: 'web',
+    settings: expect.objectContaining({ setup: expect.objectContaining({ command: 'npm ci' }) }),
+  });
+  expect(sent('update_project')[1]).not.toHaveProperty('settings.pipelines');
 });
 
 it('names the phase that is finished once in the list of sessions', async () => {

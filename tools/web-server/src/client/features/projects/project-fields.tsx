@@ -1,23 +1,11 @@
-import type { Project, ProjectId, WorkspaceKey } from '@callboard/contract';
-import {
-  Button,
-  Checkbox,
-  Flex,
-  Group,
-  NativeSelect,
-  NumberInput,
-  Select,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import type { Project, ProjectId, ProjectPatch, WorkspaceKey } from '@callboard/contract';
+import { Button, Checkbox, Group, NativeSelect, NumberInput, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { useEditProject } from '../../data/board-commands.ts';
+import { useState } from 'react';
 import { trustDialog } from '../../data/dialogs.ts';
 import { useLostAfterProblem, useMachineChoice } from '../../data/machines.ts';
 import { boardQuery } from '../../data/queries.ts';
-import { leaveForm, useUnsaved } from '../../data/unsaved-forms.ts';
+import { useUnsaved } from '../../data/unsaved-forms.ts';
 import {
   fromFile,
   readWorkspaceForm,
@@ -26,9 +14,6 @@ import {
   workspaceFormOf,
 } from '../../lib/stage-form.ts';
 import { effortOptions, isFileAgreed, MODE_OPTIONS } from '../../lib/stage-options.ts';
-import { useCanCommand } from '../../stream/stream-context.tsx';
-import css from '../../ui/forms.module.css';
-import { ErrorNote } from '../../ui/notes.tsx';
 import { Columns, Hint, Indented } from '../../ui/primitives.tsx';
 import { SandboxSupportNote } from '../../ui/sandbox-support-note.tsx';
 import { type SandboxForm, sandboxProblems } from './project-form.ts';
@@ -36,44 +21,28 @@ import { type SandboxForm, sandboxProblems } from './project-form.ts';
 const CODE = { input: { fontFamily: 'var(--font-code)' } };
 const SAID = 'Set by callboard.yaml.';
 
-/** What a project runs in its worktrees, and what its new stages begin with. */
-export function WorkspaceSettingsForm({ project }: { project: Project }) {
+/** What is typed of what a project runs in its worktrees, and of what its new stages begin with. */
+export function useWorkspaceFields(project: Project) {
   const [form, setForm] = useState(() => workspaceFormOf(project));
   const [errors, setErrors] = useState<WorkspaceErrors>({});
-  const set = (change: Partial<WorkspaceForm>) => setForm((old) => ({ ...old, ...change }));
-  const { submitting, saved } = useUnsaved('worktrees', form);
-  const edit = useEditProject(project.id, saved);
+  const unsaved = useUnsaved('worktrees', form);
   const decided = fromFile(project);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const read = readWorkspaceForm(form, decided);
-    setErrors('errors' in read ? read.errors : {});
-    if ('errors' in read) return;
-    submitting();
-    edit.mutate({ settings: read.settings });
+  const set = (change: Partial<WorkspaceForm>) => setForm((old) => ({ ...old, ...change }));
+  const fields: FieldsProps = { form, set, errors, decided };
+  return {
+    ...unsaved,
+    fields,
+    /** Null if something cannot be read: its field says why. */
+    read(): ProjectPatch | null {
+      const read = readWorkspaceForm(form, decided);
+      setErrors('errors' in read ? read.errors : {});
+      return 'errors' in read ? null : { settings: read.settings };
+    },
   };
-  const fields = { form, set, errors, decided };
-  return (
-    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
-      <FileState project={project} />
-      <CommandFields {...fields} />
-      <ServerFields {...fields} />
-      <BeginFields {...fields} />
-      {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
-      <div className={css.end}>
-        <Button variant="default" onClick={() => leaveForm()}>
-          Cancel
-        </Button>
-        <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
-          Save
-        </Button>
-      </div>
-    </Flex>
-  );
 }
 
 /** What `callboard.yaml` has to do with the fields below. */
-function FileState({ project }: { project: Project }) {
+export function FileState({ project }: { project: Project }) {
   const { id, file } = project;
   if (file === null)
     return (
@@ -132,7 +101,8 @@ const reported = (isDecided: boolean, description: string) => ({
   description: isDecided ? SAID : description,
 });
 
-function CommandFields({ form, set, errors, decided }: FieldsProps) {
+/** The commands before and after Claude. */
+export function CommandFields({ form, set, errors, decided }: FieldsProps) {
   return (
     <>
       <Columns min={240}>
@@ -166,7 +136,8 @@ function CommandFields({ form, set, errors, decided }: FieldsProps) {
   );
 }
 
-function ServerFields({ form, set, errors, decided }: FieldsProps) {
+/** Dev servers and caches. */
+export function ServerFields({ form, set, errors, decided }: FieldsProps) {
   return (
     <Columns min={240}>
       <Textarea
@@ -195,7 +166,8 @@ function ServerFields({ form, set, errors, decided }: FieldsProps) {
   );
 }
 
-function BeginFields({ form, set, errors, decided }: FieldsProps) {
+/** What new stages begin with. */
+export function BeginFields({ form, set, errors, decided }: FieldsProps) {
   const isSaid = decided.has('defaults');
   return (
     <>

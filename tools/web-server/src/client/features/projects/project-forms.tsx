@@ -1,18 +1,20 @@
-import type { CommandReply, ExportReply, Project, ProjectId, StageFolder } from '@callboard/contract';
+import type { CommandReply, ExportReply, Project, ProjectId, ProjectPatch, StageFolder } from '@callboard/contract';
 import {
+  Anchor,
   Autocomplete,
+  Box,
   Button,
   Checkbox,
   Flex,
   Group,
   NumberInput,
   Stack,
-  Tabs,
+  Text,
   Textarea,
   TextInput,
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, type FormEvent, useState } from 'react';
+import { type ComponentType, type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import {
   editorsQuery,
@@ -26,190 +28,246 @@ import { useBoardUi } from '../../data/board-ui.ts';
 import { useBudget } from '../../data/budget-data.ts';
 import { budgetsDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
-import { leaveForm, useUnsaved, useUnsavedForms } from '../../data/unsaved-forms.ts';
+import { leaveForm, useUnsaved } from '../../data/unsaved-forms.ts';
 import { errorText } from '../../lib/api-client.ts';
 import { count } from '../../lib/format.ts';
 import { kindLabel } from '../../lib/git-settings-text.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { BudgetRow } from '../../ui/budget-meter.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import css from '../../ui/forms.module.css';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { ErrorNote, FailureNote, Note } from '../../ui/notes.tsx';
 import { Hint, Output } from '../../ui/primitives.tsx';
 import { HiddenNote, Seen, TimeSince } from '../../ui/text.tsx';
-import { PipelinesForm } from '../pipelines/pipelines-form.tsx';
+import { PipelineFields, usePipelineFields } from '../pipelines/pipelines-form.tsx';
 import { ProjectWorktrees } from '../worktrees/project-worktrees.tsx';
-import { LostAfterField, MachineField, SandboxFields, WorkspaceSettingsForm } from './project-fields.tsx';
+import {
+  BeginFields,
+  CommandFields,
+  FileState,
+  LostAfterField,
+  MachineField,
+  SandboxFields,
+  ServerFields,
+  useWorkspaceFields,
+} from './project-fields.tsx';
 import { projectFormOf, readProjectForm } from './project-form.ts';
 
-const TABS = {
-  settings: 'Settings',
-  worktrees: 'Worktrees',
-  pipelines: 'Pipelines',
-  files: 'Import and export',
-  rules: 'Rules',
-  git: 'Git settings',
-} as const;
+const SECTIONS = [
+  'General',
+  'New stages',
+  'Worktrees',
+  'Sandbox',
+  'Pipelines',
+  'Budget',
+  'Rules',
+  'Import and export',
+  'Git settings',
+] as const;
+type SectionName = (typeof SECTIONS)[number];
+
+const idOf = (name: SectionName) => `project-${name.replaceAll(' ', '-')}`;
+const scrollTo = (name: SectionName) => document.getElementById(idOf(name))?.scrollIntoView();
 
 interface ProjectFormsProps {
   projectId: ProjectId;
-  /** The tab to open first; undefined for the settings. */
-  tab?: 'git' | 'files' | undefined;
+  /** The section to begin at; undefined for the top. */
+  section?: SectionName | undefined;
   RulesSlot: ComponentType<{ projectId: ProjectId }>;
 }
 
-/** Everything that can be done with a project. */
-export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
+/** Everything that can be done with a project, on one page. */
+export function ProjectForms({ projectId, section, RulesSlot }: ProjectFormsProps) {
   const { data: project } = useQuery({
     ...boardQuery,
     select: (view) => view.projects.find((other) => other.id === projectId),
   });
-  const [current, show] = useState(tab ?? 'settings');
-  // What was typed in a tab is there when a person comes back to it.
-  const [visited, visit] = useState<ReadonlySet<string>>(new Set([current]));
   if (project === undefined) return <p>This project was removed from the board.</p>;
-  const open = (value: string | null) => {
-    if (value === null) return;
-    visit(new Set([...visited, value]));
-    show(value);
-  };
-  const savedTab = (value: string) => ({ value, keepMounted: visited.has(value) });
+  return <ProjectSections project={project} first={section} RulesSlot={RulesSlot} />;
+}
+
+interface ProjectSectionsProps {
+  project: Project;
+  first: SectionName | undefined;
+  RulesSlot: ProjectFormsProps['RulesSlot'];
+}
+
+function ProjectSections({ project, first, RulesSlot }: ProjectSectionsProps) {
+  const { id } = project;
+  const settings = useSettings(project);
+  const { edit, form } = settings;
+  const canCommand = useCanCommand();
+  useEffect(() => {
+    if (first !== undefined) scrollTo(first);
+  }, [first]);
   return (
-    <Tabs value={current} onChange={open} keepMounted={false} keepMountedMode="display-none">
-      <Tabs.List mb="lg">
-        {Object.entries(TABS).map(([value, label]) => (
-          <Tabs.Tab key={value} value={value}>
-            {label}
-            <UnsavedMark name={value} />
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      <Tabs.Panel {...savedTab('settings')}>
-        <SettingsForm project={project} />
-      </Tabs.Panel>
-      <Tabs.Panel {...savedTab('worktrees')}>
-        <WorkspaceSettingsForm project={project} />
-        <ProjectWorktrees projectId={projectId} />
-      </Tabs.Panel>
-      <Tabs.Panel {...savedTab('pipelines')}>
-        <PipelinesForm project={project} />
-      </Tabs.Panel>
-      <Tabs.Panel {...savedTab('files')}>
-        <Stack gap="lg">
-          <ExportForm projectId={projectId} />
-          <ImportForm projectId={projectId} />
+    <Flex gap="xl">
+      <Box component="nav" aria-label="Sections" visibleFrom="sm" w={130} flex="none">
+        <Stack gap={6} align="flex-start" pos="sticky" top={64}>
+          {SECTIONS.map((name) => (
+            <Anchor key={name} component="button" type="button" c="dimmed" fz="row" onClick={() => scrollTo(name)}>
+              {name}
+            </Anchor>
+          ))}
         </Stack>
-      </Tabs.Panel>
-      <Tabs.Panel value="rules">
-        <RulesSlot projectId={projectId} />
-      </Tabs.Panel>
-      <Tabs.Panel value="git">
-        <GitSettingsReview project={project} />
-      </Tabs.Panel>
-    </Tabs>
-  );
-}
-
-/** Says that a tab has edits that are not saved. */
-function UnsavedMark({ name }: { name: string }) {
-  const isUnsaved = useUnsavedForms(({ names }) => names.has(name));
-  return isUnsaved ? (
-    <span className={css.unsaved} title="Not saved">
-      , not saved
-    </span>
-  ) : null;
-}
-
-/** How much the stages of the project may spend. It is kept at once, not with the form. */
-function ProjectBudget({ projectId }: { projectId: ProjectId }) {
-  const scope = { projectId };
-  return (
-    <Flex component="section" direction="column" gap="sm" pb="lg" aria-labelledby="project-budget">
-      <h3 id="project-budget">Budget</h3>
-      <BudgetRow budget={useBudget(scope)} change={() => budgetsDialog.open(scope)} />
+      </Box>
+      <Stack gap={40} flex={1} miw={0}>
+        <SettingsForm project={project} {...settings} />
+        <Section name="Budget">
+          <ProjectBudget projectId={id} />
+        </Section>
+        <Section name="Rules">
+          <RulesSlot projectId={id} />
+        </Section>
+        <Section name="Import and export">
+          <ExportForm projectId={id} />
+          <ImportForm projectId={id} />
+        </Section>
+        <Section name="Git settings">
+          <GitSettingsReview project={project} />
+        </Section>
+        <RemoveProject project={project} />
+        <FormEnd>
+          {edit.isError && (
+            <Box w="100%">
+              <ErrorNote lead="Nothing was changed." error={edit.error} />
+            </Box>
+          )}
+          <Button variant="default" onClick={() => leaveForm()}>
+            Cancel
+          </Button>
+          <Button type="submit" form={FORM} disabled={!canCommand || form.name.trim() === ''} loading={edit.isPending}>
+            Save
+          </Button>
+        </FormEnd>
+      </Stack>
     </Flex>
   );
 }
 
-function SettingsForm({ project }: { project: Project }) {
+function Section({ name, children }: { name: SectionName; children: ReactNode }) {
+  const title = `${idOf(name)}-title`;
+  return (
+    <Flex component="section" direction="column" gap="lg" id={idOf(name)} aria-labelledby={title}>
+      <Text component="h3" id={title} fz="var(--text-l)" fw={600}>
+        {name}
+      </Text>
+      {children}
+    </Flex>
+  );
+}
+
+/** How much the stages of the project may spend. It is saved at once, not with the form. */
+function ProjectBudget({ projectId }: { projectId: ProjectId }) {
+  const scope = { projectId };
+  return <BudgetRow budget={useBudget(scope)} change={() => budgetsDialog.open(scope)} />;
+}
+
+const FORM = 'project-settings';
+
+/** What is typed of a project's settings. What was changed is sent, and nothing else: another device may have changed the rest. */
+function useSettings(project: Project) {
   const [form, setForm] = useState(() => projectFormOf(project));
-  const set = (change: Partial<typeof form>) => setForm((old) => ({ ...old, ...change }));
-  const { submitting, saved } = useUnsaved('settings', form);
-  const edit = useEditProject(project.id, saved);
+  const own = useUnsaved('settings', form);
+  const workspace = useWorkspaceFields(project);
+  const pipelines = usePipelineFields(project);
+  const parts = [{ ...own, read: () => readProjectForm(form) }, workspace, pipelines];
+  const edit = useEditProject(project.id, () => {
+    for (const { saved } of parts) saved();
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    submitting();
-    edit.mutate(readProjectForm(form));
+    const changed = parts.filter(({ isUnsaved }) => isUnsaved);
+    if (changed.length === 0) return leaveForm();
+    const patches = changed.flatMap(({ read }) => read() ?? []);
+    if (patches.length < changed.length) return;
+    for (const { submitting } of parts) submitting();
+    edit.mutate(patches.reduce(joined));
   };
+  const set = (change: Partial<typeof form>) => setForm((old) => ({ ...old, ...change }));
+  return { form, set, workspace: workspace.fields, pipelines: pipelines.fields, edit, submit };
+}
+
+const joined = (one: ProjectPatch, other: ProjectPatch): ProjectPatch => ({
+  ...one,
+  ...other,
+  settings: { ...one.settings, ...other.settings },
+});
+
+type SettingsFormProps = { project: Project } & ReturnType<typeof useSettings>;
+
+function SettingsForm({ project, form, set, workspace, pipelines, submit }: SettingsFormProps) {
   return (
-    <Flex component="form" direction="column" gap="lg" onSubmit={submit} noValidate>
-      <TextInput
-        label="Name"
-        description={
-          <>
-            Repository: <code>{project.path}</code>
-          </>
-        }
-        value={form.name}
-        error={form.name.trim() === '' ? 'The name is empty.' : null}
-        onChange={(event) => set({ name: event.currentTarget.value })}
-        required
-      />
-      <NumberInput
-        label="Time limit for requests, in minutes"
-        description="A request that nobody answers for this long is denied, and Claude is told. Leave empty for no limit."
-        min={1}
-        allowDecimal={false}
-        hideControls
-        value={form.minutes}
-        onChange={(minutes) => set({ minutes: String(minutes) })}
-      />
-      <Textarea
-        label="Files to copy into each worktree"
-        description="Ignored files such as .env, one pattern per line, relative to the repository."
-        autosize
-        minRows={2}
-        maxRows={8}
-        value={form.copy}
-        onChange={(event) => set({ copy: event.currentTarget.value })}
-        styles={{ input: { fontFamily: 'var(--font-code)' } }}
-      />
-      <Checkbox
-        label="Check out submodules"
-        description="In every new worktree. Git may fetch them from their remotes. If off, their folders stay empty."
-        checked={form.submodules}
-        onChange={(event) => set({ submodules: event.currentTarget.checked })}
-      />
-      <Checkbox
-        label="Keep a worktree ready for the next stage"
-        description="Of a repository with 500 files or more: stages start sooner, and one more checkout takes space."
-        checked={form.spareWorktree}
-        onChange={(event) => set({ spareWorktree: event.currentTarget.checked })}
-      />
-      <MachineField projectId={project.id} value={form.machine} set={(machine) => set({ machine })} />
-      <LostAfterField projectId={project.id} value={form.lostAfter} set={(lostAfter) => set({ lostAfter })} />
-      <EditorField value={form.editor} set={(editor) => set({ editor })} />
-      <Checkbox
-        label="Accept messages from other Claude Code sessions"
-        description="Any session or program of this account can then write to Claude without your review. The transcript shows who wrote. Applies to sessions started from now on."
-        checked={form.sessionMessages}
-        onChange={(event) => set({ sessionMessages: event.currentTarget.checked })}
-      />
-      <SandboxFields
-        form={form.sandbox}
-        set={(change) => setForm((old) => ({ ...old, sandbox: { ...old.sandbox, ...change } }))}
-      />
-      <ProjectBudget projectId={project.id} />
-      {edit.isError && <ErrorNote lead="Nothing was changed." error={edit.error} />}
-      <div className={css.end}>
-        <RemoveProject project={project} />
-        <Button variant="default" onClick={() => leaveForm()}>
-          Cancel
-        </Button>
-        <Button type="submit" disabled={!useCanCommand() || form.name.trim() === ''} loading={edit.isPending}>
-          Save
-        </Button>
-      </div>
+    <Flex component="form" direction="column" gap={40} id={FORM} onSubmit={submit} noValidate>
+      <Section name="General">
+        <TextInput
+          label="Name"
+          description={
+            <>
+              Repository: <code>{project.path}</code>
+            </>
+          }
+          value={form.name}
+          error={form.name.trim() === '' ? 'The name is empty.' : null}
+          onChange={(event) => set({ name: event.currentTarget.value })}
+          required
+        />
+        <NumberInput
+          label="Time limit for requests, in minutes"
+          description="A request that nobody answers for this long is denied, and Claude is told. Leave empty for no limit."
+          min={1}
+          allowDecimal={false}
+          hideControls
+          value={form.minutes}
+          onChange={(minutes) => set({ minutes: String(minutes) })}
+        />
+        <EditorField value={form.editor} set={(editor) => set({ editor })} />
+        <MachineField projectId={project.id} value={form.machine} set={(machine) => set({ machine })} />
+        <LostAfterField projectId={project.id} value={form.lostAfter} set={(lostAfter) => set({ lostAfter })} />
+        <Checkbox
+          label="Accept messages from other Claude Code sessions"
+          description="Any session or program of this account can then write to Claude without your review. The transcript shows who wrote. Applies to sessions started from now on."
+          checked={form.sessionMessages}
+          onChange={(event) => set({ sessionMessages: event.currentTarget.checked })}
+        />
+      </Section>
+      <Section name="New stages">
+        <FileState project={project} />
+        <BeginFields {...workspace} />
+      </Section>
+      <Section name="Worktrees">
+        <CommandFields {...workspace} />
+        <ServerFields {...workspace} />
+        <Textarea
+          label="Files to copy into each worktree"
+          description="Ignored files such as .env, one pattern per line, relative to the repository."
+          autosize
+          minRows={2}
+          maxRows={8}
+          value={form.copy}
+          onChange={(event) => set({ copy: event.currentTarget.value })}
+          styles={{ input: { fontFamily: 'var(--font-code)' } }}
+        />
+        <Checkbox
+          label="Check out submodules"
+          description="In every new worktree. Git may fetch them from their remotes. If off, their folders stay empty."
+          checked={form.submodules}
+          onChange={(event) => set({ submodules: event.currentTarget.checked })}
+        />
+        <Checkbox
+          label="Keep a worktree ready for the next stage"
+          description="Of a repository with 500 files or more: stages start sooner, and one more checkout takes space."
+          checked={form.spareWorktree}
+          onChange={(event) => set({ spareWorktree: event.currentTarget.checked })}
+        />
+        <ProjectWorktrees projectId={project.id} />
+      </Section>
+      <Section name="Sandbox">
+        <SandboxFields form={form.sandbox} set={(change) => set({ sandbox: { ...form.sandbox, ...change } })} />
+      </Section>
+      <Section name="Pipelines">
+        <PipelineFields project={project} {...pipelines} />
+      </Section>
     </Flex>
   );
 }
@@ -236,7 +294,7 @@ function RemoveProject({ project }: { project: Project }) {
   const remove = useRemoveProject(project.name, closeForm);
   return (
     <>
-      <Button mr="auto" variant="subtle" color="gray" disabled={!useCanCommand()} onClick={() => setAsked(true)}>
+      <Button mr="auto" variant="default" disabled={!useCanCommand()} onClick={() => setAsked(true)}>
         Remove project
       </Button>
       <Confirm
@@ -343,11 +401,11 @@ function GitSettingsReview({ project: { id, name, gitSettings } }: { project: Pr
         ))}
       </ul>
       {agree.isError && <ErrorNote lead="Nothing was changed." error={agree.error} />}
-      <div className={css.end}>
+      <Group>
         <Button disabled={!canCommand} loading={agree.isPending} onClick={() => agree.mutate(gitSettings.hash)}>
           Agree
         </Button>
-      </div>
+      </Group>
     </Stack>
   );
 }
@@ -396,14 +454,16 @@ function ImportForm({ projectId }: { projectId: ProjectId }) {
         </div>
       )}
       <WatchedFolders projectId={projectId} />
-      <div className={css.end}>
-        <Button variant="default" onClick={() => leaveForm()}>
-          Close
-        </Button>
-        <Button type="submit" disabled={!useCanCommand() || path.trim() === ''} loading={run.isPending}>
+      <Group>
+        <Button
+          type="submit"
+          variant="default"
+          disabled={!useCanCommand() || path.trim() === ''}
+          loading={run.isPending}
+        >
           {run.isError ? 'Import again' : 'Import'}
         </Button>
-      </div>
+      </Group>
     </Flex>
   );
 }
@@ -456,7 +516,7 @@ function WatchedFolders({ projectId }: { projectId: ProjectId }) {
   const stop = (path: string) => edit.mutate({ settings: { stageFolders: watched.filter((one) => one !== path) } });
   return (
     <Flex component="section" direction="column" gap="sm" aria-label="Watched folders">
-      <h3>Watched folders</h3>
+      <h4>Watched folders</h4>
       {watched.map((path) => (
         <Group justify="space-between" key={path}>
           <code>{path}</code>

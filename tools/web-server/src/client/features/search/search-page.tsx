@@ -56,7 +56,7 @@ export default function SearchPage() {
         {isAsked && search.isSuccess && !search.isPlaceholderData && results.length === 0 && (
           <Nothing filter={filter} />
         )}
-        <Groups results={results} />
+        <Groups pages={pages} />
         {isAsked && search.hasNextPage && (
           <Button
             display="block"
@@ -99,9 +99,9 @@ const stagesById = (view: BoardView) => ({
   projects: new Map(view.projects.map(({ id, name }) => [id, name])),
 });
 
-function Groups({ results }: { results: readonly SearchResult[] }) {
+function Groups({ pages }: { pages: readonly { results: readonly SearchResult[] }[] }) {
   const { data: board } = useQuery({ ...boardQuery, select: stagesById });
-  const groups = useMemo(() => groupResults(results), [results]);
+  const groups = useMemo(() => pages.flatMap(({ results }) => groupResults(results)), [pages]);
   return (
     <ol>
       {groups.map((group) => {
@@ -191,16 +191,9 @@ export interface ResultGroup {
   results: SearchResult[];
 }
 
-/** Puts results of one stage that follow each other under one heading. Their order stays, so more of them move nothing. */
-function groupResults(results: readonly SearchResult[]): ResultGroup[] {
-  const groups: ResultGroup[] = [];
-  for (const result of results) {
-    const last = groups.at(-1);
-    if (last?.stageId === result.stageId) last.results.push(result);
-    else groups.push({ stageId: result.stageId, results: [result] });
-  }
-  return groups;
-}
+/** Puts the results of each stage under one heading, where its best one stands. Of one page: further ones move nothing. */
+const groupResults = (results: readonly SearchResult[]): ResultGroup[] =>
+  [...Map.groupBy(results, ({ stageId }) => stageId)].map(([stageId, own]) => ({ stageId, results: own }));
 
 const NAMES = ['q', 'project', 'kind', 'when'] as const;
 

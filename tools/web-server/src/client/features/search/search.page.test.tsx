@@ -28,7 +28,7 @@ it('shows what is found under its stage, with the words marked, and leads to the
   const { server } = openPage('/search?q=rate', view);
   server.answer({
     search: () => ({
-      results: [result(login, 12), result(login, 3, { kind: 'tool', toolName: 'Bash' }), result(refunds, 7)],
+      results: [result(login, 12), result(refunds, 7), result(login, 3, { kind: 'tool', toolName: 'Bash' })],
       next: null,
       indexing: null,
     }),

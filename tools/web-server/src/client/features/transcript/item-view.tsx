@@ -1,19 +1,28 @@
-import { type MessageId, NoticeCode, type StageId, type TranscriptEntry, type TrustItem } from '@callboard/contract';
-import { Button, Group, Menu } from '@mantine/core';
+import {
+  type MessageId,
+  NoticeCode,
+  type ReviewComment,
+  type StageId,
+  type TranscriptEntry,
+  type TrustItem,
+} from '@callboard/contract';
+import { Button, Group, Menu, Stack } from '@mantine/core';
 import { useLongPress, useMediaQuery } from '@mantine/hooks';
 import { type Icon, IconArrowBackUp, IconCopy, IconGitFork } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { memo, type ReactNode, useState } from 'react';
+import { Link } from 'react-router';
 import { momentDialog, type TrustLocation, trustDialog } from '../../data/dialogs.ts';
-import { boardQuery, usePersonText } from '../../data/queries.ts';
+import { boardQuery, commentsQuery, usePersonText } from '../../data/queries.ts';
 import { trustQuery } from '../../data/trust-query.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
+import { linesText } from '../../lib/comment-text.ts';
 import { clockTime, cost, exactDuration } from '../../lib/format.ts';
 import { ALARM_TEXTS } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
-import { CodeBlock, CopyButton } from '../../ui/code.tsx';
+import { CodeBlock, CopyButton, languageOf } from '../../ui/code.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { FailureNote, Note } from '../../ui/notes.tsx';
 import { plainOutput } from '../../ui/output-screen.tsx';
@@ -179,6 +188,7 @@ function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) 
   const { messageId } = entry;
   const personText = usePersonText();
   const actions = useMessageActions(entry, isStep ? null : messageId);
+  const comments = useSentComments(entry);
   return (
     <Said
       who={entry.by !== null ? personText(entry.by) : isStep ? 'Task' : 'Callboard'}
@@ -187,12 +197,41 @@ function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) 
       actions={actions}
     >
       <div className={clsx(css.user, 'pre-wrap')}>
-        <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
-          {(shown) => <div>{shown}</div>}
-        </LongText>
+        {comments.length > 0 ? (
+          comments.map((comment) => <SentComment key={comment.id} comment={comment} />)
+        ) : (
+          <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
+            {(shown) => <div>{shown}</div>}
+          </LongText>
+        )}
         {entry.attachments.length > 0 && <SentFiles entry={entry} />}
       </div>
     </Said>
+  );
+}
+
+/** What every message with comments begins with. */
+const MAY_BE_REVIEW = /^Please address (?:this comment|these \d+ comments) on your changes\./;
+
+/** Returns the comments that were sent as this message, in its order; none if it is another one. */
+function useSentComments({ stageId, messageId, text }: Entry<'user'>): ReviewComment[] {
+  const { data = [] } = useQuery({ ...commentsQuery(stageId), enabled: MAY_BE_REVIEW.test(text) });
+  return data
+    .filter((comment) => messageId !== null && comment.messageId === messageId)
+    .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.line - b.line));
+}
+
+/** A comment as it was sent, with the way to its lines. */
+function SentComment({ comment }: { comment: ReviewComment }) {
+  const { stageId, id, path, quote, text } = comment;
+  return (
+    <Stack gap={4} mt="sm">
+      <Link to={`/stages/${stageId}?tab=changes&comment=${id}`}>
+        {path}, {linesText(comment)}
+      </Link>
+      <CodeBlock text={quote} language={languageOf(path)} />
+      <div>{text.trim()}</div>
+    </Stack>
   );
 }
 

@@ -43,7 +43,6 @@ async function open(project = sampleProject({ id: 'web', name: 'Web' })) {
   });
   await page.user.click(await screen.findByRole('button', { name: 'Projects' }));
   await page.user.click(await screen.findByRole('menuitem', { name: 'Web', hidden: true }));
-  await page.user.click(await screen.findByRole('tab', { name: 'Worktrees' }));
   const sent = (command: string) =>
     page.server.received.filter((one) => one.command === command).map((one) => one.input);
   return { ...page, worktrees, sent };
@@ -127,7 +126,6 @@ it('cleans up all that nobody needs, and tells which stayed', async () => {
 
 it('offers the editors of the machine, and keeps the command of a person', async () => {
   const { user, sent } = await open();
-  await user.click(screen.getByRole('tab', { name: 'Settings' }));
   await screen.findByText('A command that gets the path of the worktree. Leave empty to use code.');
   await user.type(screen.getByRole('combobox', { name: 'Editor for worktrees' }), 'zed --new');
   await user.click(screen.getByRole('button', { name: 'Save' }));

@@ -22,9 +22,9 @@ export function ProjectWorktrees({ projectId }: { projectId: ProjectId }) {
   const worktrees = data?.worktrees.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0)) ?? [];
   const free = worktrees.filter(({ stays }) => stays === null);
   return (
-    <Box component="section" mt={32} aria-labelledby="worktrees-head">
+    <Box component="section" aria-labelledby="worktrees-head">
       <Group gap="4px 12px" align="baseline">
-        <h3 id="worktrees-head">Worktrees on this machine</h3>
+        <h4 id="worktrees-head">Worktrees on this machine</h4>
         {data !== undefined && <Sum worktrees={worktrees} isMeasuring={data.isMeasuring} />}
         {free.length > 1 && (
           <Button ml="auto" variant="default" size="compact-sm" disabled={!canCommand} onClick={() => setAsked('all')}>
