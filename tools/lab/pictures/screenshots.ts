@@ -125,7 +125,7 @@ const PICTURES: Record<string, Check> = {
     await stage(page, review);
     await page.getByRole('button', { name: 'Finish', exact: true }).click();
     await page
-      .getByRole('dialog')
+      .getByRole('region', { name: 'Finish' })
       .getByRole('button', { name: /into main$/ })
       .waitFor();
   },

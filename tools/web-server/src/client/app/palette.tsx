@@ -334,7 +334,7 @@ function useFoundTexts(typed: string): FoundTexts {
         stageId: null,
         group: GROUP_OF[result.kind] ?? 'In transcripts',
         icon: <ProjectMark name={board?.projects.get(stage.projectId) ?? ''} />,
-        shown: <MarkedText text={snippet} marks={marks} />,
+        shown: <MarkedText text={snippet} marks={marks} isMarkdown={result.kind === 'text'} />,
         hint: [stage.title, resultText(result), locationText(result)].filter((part) => part !== null).join(' · '),
         isText: true,
         act: () => void navigate(resultPath(result)),

@@ -112,19 +112,27 @@ interface MarkedTextProps {
   text: string;
   /** Pairs of a start and an end, in order. */
   marks: readonly (readonly [number, number])[];
+  /** Leaves out what only Markdown means something to: a cut piece of it is not rendered. */
+  isMarkdown?: boolean;
 }
 
+const MARKDOWN = /\*\*|`+|(?<=^|\s)#{1,6}\s/g;
+
 /** A text of which parts are marked. */
-export function MarkedText({ text, marks }: MarkedTextProps) {
+export function MarkedText({ text, marks, isMarkdown = false }: MarkedTextProps) {
+  const between = (from: number, to?: number) => {
+    const part = text.slice(from, to);
+    return isMarkdown ? part.replace(MARKDOWN, '') : part;
+  };
   return (
     <>
       {marks.map(([from, to], at) => (
         <Fragment key={from}>
-          {text.slice(marks[at - 1]?.[1] ?? 0, from)}
+          {between(marks[at - 1]?.[1] ?? 0, from)}
           <mark className={css.mark}>{text.slice(from, to)}</mark>
         </Fragment>
       ))}
-      {text.slice(marks.at(-1)?.[1] ?? 0)}
+      {between(marks.at(-1)?.[1] ?? 0)}
     </>
   );
 }

@@ -81,9 +81,19 @@ function BudgetForm({ scope, view }: { scope: Budget['scope']; view: BoardView }
       <h3>{name}</h3>
       {budget === undefined ? <Hint>No limit.</Hint> : <BudgetMeter budget={budget} />}
       <Group align="flex-end" grow>
-        <NumberInput label="Money" prefix="$" min={0} decimalScale={2} hideControls value={usd} onChange={setUsd} />
+        <NumberInput
+          label="Money"
+          placeholder="$, no limit"
+          prefix="$"
+          min={0}
+          decimalScale={2}
+          hideControls
+          value={usd}
+          onChange={setUsd}
+        />
         <NumberInput
           label="Tokens"
+          placeholder="No limit"
           thousandSeparator=","
           allowDecimal={false}
           min={0}

@@ -169,7 +169,7 @@ function Group({ group, title, project }: { group: ResultGroup; title: string; p
                     {locationText(result)}
                   </Text>
                 )}
-                <MarkedText text={result.snippet} marks={result.marks} />
+                <MarkedText text={result.snippet} marks={result.marks} isMarkdown={result.kind === 'text'} />
               </Text>
               <span>
                 <TimeSince at={result.at} />

@@ -44,6 +44,17 @@ it('shows what is found under its stage, with the words marked, and leads to the
   expect(within(screen.getByRole('region', { name: 'Results' })).getAllByText('rate')[0]?.tagName).toBe('MARK');
 });
 
+it('shows a piece of Markdown without its signs, and other texts as they are', async () => {
+  const { server } = openPage('/search?q=rate', view);
+  const snippet = '## Done The **rate** is in `rates.ts`';
+  const fields = { snippet, marks: [[14, 18]] as [number, number][] };
+  const results = [result(login, 1, { kind: 'text', ...fields }), result(login, 2, { kind: 'tool', ...fields })];
+  server.answer({ search: () => ({ results, next: null, indexing: null }) });
+  await screen.findByRole('heading', { name: /^Login form/ });
+  expect(links()[0]?.textContent).toContain('Done The rate is in rates.ts');
+  expect(links()[1]?.textContent).toContain(snippet);
+});
+
 it('names the file and line of a comment, and leads to it in the changes', async () => {
   const { user, server } = openPage('/search?q=rate', view);
   const comment = (id: string, change: Partial<SearchResult> = {}): SearchResult => {
