@@ -25,7 +25,7 @@ it('treats a drop by the pointer as a command: started on Running, completed on 
   };
   await drag('Ready', 'Running', 'Drop to start it');
   await region('Review').getByRole('link', { name: 'Search index' }).waitFor();
-  await drag('Review', 'Done', 'Drop to complete it');
+  await drag('Review', 'Done', 'Drop to finish it');
   // It asks what becomes of the work: there is none.
   await page.getByRole('dialog').getByRole('button', { name: 'Finish', exact: true }).click();
   await region('Done').getByRole('link', { name: 'Search index' }).waitFor();

@@ -145,7 +145,7 @@ const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
 /** A stage's column is derived from its state, so a drop is a command, or is refused with a reason. */
 export function dropOn(stage: StageView, column: Column): Drop {
   if (stage.column === column) return { kind: 'nothing' };
-  if (column === 'done') return { kind: 'command', verb: 'complete', text: 'Drop to complete it' };
+  if (column === 'done') return { kind: 'command', verb: 'complete', text: 'Drop to finish it' };
   if (column === 'review' && stage.completedAt !== null)
     return { kind: 'command', verb: 'reopen', text: 'Drop to reopen it' };
   if (column !== 'running') return { kind: 'refused', text: REFUSED[column] };
