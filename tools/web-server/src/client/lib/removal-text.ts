@@ -28,7 +28,7 @@ function treeText(worktree: Removal['worktree'], branch: Removal['branch'], loos
       : [
           branch.isKept
             ? `The branch ${branch.name} is kept: it has work that is not merged.`
-            : `The branch ${branch.name} is removed: it has nothing that is not merged.`,
+            : `The branch ${branch.name} is removed: everything on it is merged.`,
         ];
   return [...text, ...saved, ...(loose === null ? [] : unreferencedWorkText(loose))];
 }

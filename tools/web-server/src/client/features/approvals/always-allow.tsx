@@ -86,7 +86,7 @@ export function AlwaysAllow({ request, offers: suggested, approve, off, allowWit
           onChange={(event) => setScope(RuleScope.parse(event.currentTarget.value))}
         />
         <NativeSelect
-          label="Ends after"
+          label="Expires"
           data={RULE_ENDS.map(({ value, label }) => ({ value, label }))}
           value={end}
           disabled={off}

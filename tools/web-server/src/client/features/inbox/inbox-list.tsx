@@ -251,7 +251,7 @@ const PickBox = memo(function PickBox({ request, title }: { request: PendingRequ
     <Checkbox
       className={css.pick}
       size="xs"
-      aria-label={`Pick ${title}`}
+      aria-label={`Select ${title}`}
       checked={isPicked}
       data-picked={isPicked}
       onChange={() => toggle([key])}
@@ -373,7 +373,7 @@ export function InboxBatch({ requests, decideAll }: BatchProps) {
       <Text component="h2" fw={600} p="16px 16px 8px">
         {count(requests.length, 'request', 'requests')} in {count(stages, 'stage', 'stages')}
       </Text>
-      <ol className={css.batchList} aria-label="Picked requests">
+      <ol className={css.batchList} aria-label="Selected requests">
         {requests.map((one) => (
           <BatchItem key={requestKey(one)} request={one} />
         ))}

@@ -100,7 +100,7 @@ it('decides equal requests together only after each was looked at, each by a dec
   const { view } = asking('together');
   const { user, see, sent, server } = open('/inbox', view);
   await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
-  const list = within(await screen.findByRole('list', { name: 'Picked requests' }));
+  const list = within(await screen.findByRole('list', { name: 'Selected requests' }));
   const items = list.getAllByRole('listitem');
   expect(items.map(({ textContent }) => textContent?.includes('npm i'))).toEqual([true, true, true]);
   const allow = screen.getByRole('button', { name: /^Allow all 3/ });
@@ -199,7 +199,7 @@ it('shows each of them in whole, however long it is', async () => {
   const { user } = open('/inbox', { ...view, pending });
   expect((await screen.findByRole('form', { name: /^Login form/ })).textContent).not.toContain('line-150');
   await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
-  const items = within(await screen.findByRole('list', { name: 'Picked requests' })).getAllByRole('listitem');
+  const items = within(await screen.findByRole('list', { name: 'Selected requests' })).getAllByRole('listitem');
   expect(items.map(({ textContent }) => textContent?.includes('line-150'))).toEqual([true, true, true]);
 });
 
@@ -213,12 +213,12 @@ it('sets what was picked aside together', async () => {
   });
   await user.click(await screen.findByRole('button', { name: 'Look at all 3' }));
   const actions = within(
-    await screen.findByRole('list', { name: 'Picked requests' }).then((list) => list.parentElement ?? list),
+    await screen.findByRole('list', { name: 'Selected requests' }).then((list) => list.parentElement ?? list),
   );
   await user.click(actions.getByRole('button', { name: 'Snooze' }));
   const later = within(await screen.findByRole('region', { name: 'Snoozed' }));
   await expect.poll(() => later.getAllByRole('link')).toHaveLength(3);
-  expect(screen.queryByRole('list', { name: 'Picked requests' })).toBeNull();
+  expect(screen.queryByRole('list', { name: 'Selected requests' })).toBeNull();
 });
 
 it('filters by kind and risk in the address, which each row keeps, and counts what is hidden', async () => {

@@ -247,11 +247,11 @@ interface BatchDetailProps {
 function BatchDetail({ requests, decideAll, back }: BatchDetailProps) {
   return (
     <>
-      <nav className={css.links} aria-label="Picked requests">
+      <nav className={css.links} aria-label="Selected requests">
         <Anchor component="button" type="button" hiddenFrom="sm" onClick={back}>
           Back to the list
         </Anchor>
-        <Keys>X to pick · L to look at the next · A D to decide all · Esc to clear</Keys>
+        <Keys>X to select · L to look at the next · A D to decide all · Esc to clear</Keys>
       </nav>
       <div className={css.room}>
         <InboxBatch requests={requests} decideAll={decideAll} />
@@ -284,7 +284,7 @@ function Detail({ item, count, list }: DetailProps) {
         </Anchor>
         <Link to={`/stages/${item.stageId}`}>Open the stage</Link>
         <Keys>
-          J K to move · {isRequest ? 'A D to decide · S for later · X to pick' : 'A to continue'} · Enter to open the
+          J K to move · {isRequest ? 'A D to decide · S to snooze · X to select' : 'A to continue'} · Enter to open the
           stage
         </Keys>
       </nav>

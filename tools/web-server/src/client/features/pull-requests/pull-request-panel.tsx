@@ -131,7 +131,7 @@ function OrderForm({ stage, done, plan, open, readAgain }: PlanProps) {
           <Group gap="8px 16px">
             <Checkbox label="Draft" checked={draft} onChange={(event) => setDraft(event.currentTarget.checked)} />
             <Checkbox
-              label="Add the receipt: what people allowed"
+              label="Record the approvals in the description"
               checked={receipt}
               onChange={(event) => setReceipt(event.currentTarget.checked)}
             />

@@ -58,7 +58,7 @@ export function RuleOfferPanel({ offer, close }: { offer: RuleOffer; close: () =
           onChange={(event) => setScope(RuleScope.parse(event.currentTarget.value))}
         />
         <NativeSelect
-          label="Ends after"
+          label="Expires"
           data={RULE_ENDS.map(({ value, label }) => ({ value, label }))}
           value={end}
           onChange={(event) => setEnd(event.currentTarget.value)}
@@ -150,11 +150,11 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** When a rule may end, for a choice. */
 export const RULE_ENDS = [
-  { value: 'never', label: 'no end', lastsMs: null },
-  { value: 'hour', label: '1 hour', lastsMs: HOUR_MS },
-  { value: 'day', label: '1 day', lastsMs: DAY_MS },
-  { value: 'week', label: '1 week', lastsMs: 7 * DAY_MS },
-  { value: 'month', label: '30 days', lastsMs: 30 * DAY_MS },
+  { value: 'never', label: 'never', lastsMs: null },
+  { value: 'hour', label: 'in 1 hour', lastsMs: HOUR_MS },
+  { value: 'day', label: 'in 1 day', lastsMs: DAY_MS },
+  { value: 'week', label: 'in 1 week', lastsMs: 7 * DAY_MS },
+  { value: 'month', label: 'in 30 days', lastsMs: 30 * DAY_MS },
 ] as const;
 
 /** The end date of a choice, from now on; undefined for a rule without an end. */

@@ -90,7 +90,7 @@ it('offers the exact rule on a request that was allowed three times, rehearsed a
   await seesDryRun(form);
   expect(sent('rehearse_rule').at(-1)).toMatchObject({ rule: 'Bash(npm test)', scope: { stageId }, along: [] });
   await user.selectOptions(form.getByLabelText('For'), 'the project');
-  await user.selectOptions(form.getByLabelText('Ends after'), '1 day');
+  await user.selectOptions(form.getByLabelText('Expires'), 'in 1 day');
   await waitFor(() => expect(sent('rehearse_rule').at(-1)).toMatchObject({ scope: { projectId } }));
   expect(sent('approve_tool')).toEqual([]);
   server.answer({ approve_tool: () => new Promise(() => undefined) });

@@ -36,7 +36,7 @@ export function PromptBox({ form, set, errors, stageId, files }: PromptBoxProps)
         styles={{ input: { fontSize: 'var(--text-l)', lineHeight: '24px' } }}
         descriptionProps={{ mt: 4, mb: 0 }}
         placeholder="What should Claude do?"
-        description="The first message Claude gets. @ for files, / for commands"
+        description="Type @ to mention a file, / for a command"
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         rightSection={<AttachButton add={files.add} />}
         rightSectionWidth={44}
