@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { choosePresentation } from '../support/presentation.ts';
-import { openOwnBoard } from '../support/test-board.ts';
+import { openOwnBoard, openTestBoard } from '../support/test-board.ts';
 
 const SIZES = [
   { width: 1440, height: 900 },
@@ -65,4 +65,31 @@ it('covers no control of a dialog with another stage’s request, at any width',
     await dialog.waitFor({ state: 'hidden' });
   }
   expect(errors).toEqual([]);
+});
+
+it('shows a notice in the dialog that is open, where it covers no control, at any width', async () => {
+  const { page, api, command, context } = await openTestBoard();
+  await api.stage('Sort the pages', [{ text: 'Done.' }]);
+  const browser = context.browser();
+  if (browser === null) throw new Error('no browser');
+  const other = await browser.newContext();
+  onTestFinished(() => other.close());
+  const link = /http\S+/.exec((await command('link')).output)?.[0] ?? '';
+  const there = await other.newPage();
+  await there.goto(link);
+  const notice = page.getByText(/^New login: /);
+  await notice.waitFor();
+  for (const [name, open] of Object.entries(OPEN)) {
+    await open(page);
+    const dialog = page.getByRole('dialog', { name });
+    await dialog.getByText(/^New login: /).waitFor();
+    for (const size of SIZES) {
+      await page.setViewportSize(size);
+      await expect.poll(() => covered(dialog), { message: `${name} at ${size.width}` }).toEqual([]);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+  }
+  await notice.waitFor(); // in its corner again
 });

@@ -2,12 +2,14 @@ import type { StageId, StageView } from '@callboard/contract';
 import { Button, createTheme, type MantineColorsTuple, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { type QueryClient, QueryClientProvider, useQuery, useQueryClient } from '@tanstack/react-query';
+import { createPortal } from 'react-dom';
 import { BrowserRouter, Link, Navigate, Route, Routes, useLocation, useNavigate } from 'react-router';
 import { useBoardUi } from '../data/board-ui.ts';
 import { boardQuery } from '../data/queries.ts';
 import { useRemakeWorktree, useReopenStage, useStartStage } from '../data/stage-commands.ts';
 import type { BoardStream } from '../stream/start-stream.ts';
 import { StreamProvider } from '../stream/stream-context.tsx';
+import { useNoticePlace } from '../ui/dialog.tsx';
 import { CopyLine, type FarStepProps, FarStepProvider, StepButton } from '../ui/notes.tsx';
 import { Frame } from './frame.tsx';
 import { NotFoundPage, PAGES } from './pages.tsx';
@@ -19,7 +21,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
         <StreamProvider value={stream}>
           <BrowserRouter>
             <FarStepProvider value={ErrorStepButton}>
-              <Notifications position="bottom-left" />
+              <Notices />
               <Routes>
                 <Route element={<Frame />}>
                   {PAGES.map(({ path, Content }) => (
@@ -36,6 +38,13 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
       </QueryClientProvider>
     </MantineProvider>
   );
+}
+
+/** Notices stand in the corner; while a dialog is open they stand in it, so that they cover none of its controls. */
+function Notices() {
+  const place = useNoticePlace();
+  if (place === null) return <Notifications position="bottom-left" />;
+  return createPortal(<Notifications position="bottom-left" withinPortal={false} />, place);
 }
 
 /** The button of an error's step. Nothing if the page is there already, or the stage is not on the board. */

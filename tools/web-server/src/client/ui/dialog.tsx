@@ -17,20 +17,28 @@ interface DialogProps {
 
 /** The places in the heads of the open dialogs for what concerns something else; the last one is on top. */
 const usePlaces = create<readonly Element[]>(() => []);
+/** The same for notices. */
+const useNoticePlaces = create<readonly Element[]>(() => []);
 
 /** Returns where the topmost dialog shows what concerns something else, without covering its fields; null if there is no dialog. */
 export const useDialogPlace = (): Element | null => usePlaces((places) => places.at(-1) ?? null);
 
-/** Room in the head of a dialog, for as long as it is open. */
-function Place() {
+/** Returns where the topmost dialog shows notices: beside them, its controls stay in reach. Null if there is no dialog. */
+export const useNoticePlace = (): Element | null => useNoticePlaces((places) => places.at(-1) ?? null);
+
+/** Room in a dialog, for as long as it is open. */
+function Place({ store, className }: { store: typeof usePlaces; className: string | undefined }) {
   const [place, setPlace] = useState<HTMLDivElement | null>(null);
   useEffect(() => {
     if (place === null) return;
-    usePlaces.setState((places) => [...places, place], true);
-    return () => usePlaces.setState((places) => places.filter((other) => other !== place), true);
-  }, [place]);
-  return <div className={css.place} ref={setPlace} />;
+    store.setState((places) => [...places, place], true);
+    return () => store.setState((places) => places.filter((other) => other !== place), true);
+  }, [place, store]);
+  return <div className={className} ref={setPlace} />;
 }
+
+/** Room for notices at the top of a dialog. */
+export const NoticePlace = () => <Place store={useNoticePlaces} className={css.notices} />;
 
 /** On the button of a form that Ctrl Enter and Cmd Enter press; without it, they press the one that submits the form. */
 export const MAIN_BUTTON = { 'data-main': true } as const;
@@ -69,10 +77,13 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
     >
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content className={css.content}>
-        <DialogHead title={title}>
-          <Place />
-          <Modal.CloseButton aria-label="Close" />
-        </DialogHead>
+        <div className={css.top}>
+          <DialogHead title={title}>
+            <Place store={usePlaces} className={css.place} />
+            <Modal.CloseButton aria-label="Close" />
+          </DialogHead>
+          <NoticePlace />
+        </div>
         <Modal.Body p="lg" onKeyDown={pressMainButton}>
           {children}
         </Modal.Body>

@@ -6,7 +6,7 @@ import { createPortal } from 'react-dom';
 import { crashDialog } from '../../data/dialogs.ts';
 import { useTour } from '../../data/tour.ts';
 import { requestKey } from '../../lib/format.ts';
-import { useDialogPlace } from '../../ui/dialog.tsx';
+import { NoticePlace, useDialogPlace } from '../../ui/dialog.tsx';
 import { useKeyboardInset } from '../../ui/form-end.tsx';
 import { KindIcon, StageIdText } from '../../ui/marks.tsx';
 import { Hint } from '../../ui/primitives.tsx';
@@ -329,6 +329,7 @@ function Named({ request, ...front }: FrontProps) {
   const key = requestKey(request);
   return (
     <Modal.Content aria-label={title} style={{ paddingBottom: useKeyboardInset() }} {...{ [FRONT]: '', [ROOM]: true }}>
+      <NoticePlace />
       <DecisionSlot key={key} about={key} layer="overlay" className={requestStyles.place}>
         <Content {...front} request={request} />
       </DecisionSlot>
