@@ -43,6 +43,8 @@ const isPage = (id: string) => /(client\/(main\.tsx|login\.ts)|\.html)($|\?)/.te
 export default defineConfig({
   plugins: [react(), compressed, fetchBeforeImport],
   publicDir: 'src/client/public',
+  // Scripts and styles find each other wherever the server puts them; it writes the paths in its pages.
+  experimental: { renderBuiltUrl: (_file, { hostType }) => (hostType === 'html' ? undefined : { relative: true }) },
   build: {
     outDir: 'dist/client',
     rolldownOptions: {

@@ -100,7 +100,7 @@ const Port = z.int().min(0).max(65_535);
 
 /** How people reach the board from other machines. */
 export const Exposure = z.object({
-  /** The origin that people open; null if that is the address it listens on. */
+  /** The address that people open, without a slash at its end: an origin, with a path if Callboard is below one. Null: the address it listens on. */
   publicUrl: z.url().nullable(),
   /** Addresses and networks of the proxies that may say for whom they ask. */
   proxies: z.array(z.string()),
@@ -108,6 +108,10 @@ export const Exposure = z.object({
   tls: z.object({ cert: z.string(), key: z.string() }).nullable(),
 });
 export type Exposure = z.infer<typeof Exposure>;
+
+/** The path that all of Callboard is below, without a slash at its end: "" or "/board". */
+export const basePathOf = ({ publicUrl }: Pick<Exposure, 'publicUrl'>): string =>
+  publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 
 export const OrchestratorConfig = z.object({
   /** Absolute. */
@@ -132,7 +136,7 @@ export const OrchestratorConfig = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .nullable(),
-  /** The origin that people open, for links to the board; null if that is the address it listens on. */
+  /** The address that people open, for links to the board, as in `Exposure`; null if that is the one it listens on. */
   publicUrl: z.url().nullable(),
   /** The URL of the shared store, with its password; null for a store of this machine's own. */
   databaseUrl: z.string().nullable(),

@@ -65,11 +65,11 @@ const host = z
 
 const publicUrl = z
   .string()
-  .refine(isOrigin, {
-    ...complain('is not the address of a site: write https://, the name, and the port if there is one'),
+  .refine(isSite, {
+    ...complain('is not the address of a site: write https://, the name, and the port and the path if there are any'),
     abort: true, // there is no origin to go on with
   })
-  .transform((text) => new URL(text).origin);
+  .transform((text) => new URL(text).href.replace(/\/$/, ''));
 
 const entriesOf = (text: string): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '');
 
@@ -148,10 +148,13 @@ export function exposureOf(given: ExposureOptions): Exposure {
   return { publicUrl: url, proxies: behind, tls: cert === null || key === null ? null : { cert, key } };
 }
 
-function isOrigin(text: string): boolean {
+/** A path goes into cookies and pages as it is. */
+const PATH = /^(?:\/[\w.~-]+)*\/?$/;
+
+function isSite(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
-  const { origin, href } = new URL(text);
-  return href === `${origin}/`;
+  const { origin, pathname, href } = new URL(text);
+  return href === origin + pathname && PATH.test(pathname);
 }
 
 /** The options that say where the URL of the database is. Everybody can read a command line, so none of them holds it. */
@@ -399,7 +402,7 @@ export const authority = (host: string, port: number): string => `${host.include
 /** Returns an address at which only this machine reaches what listens on a host, or would. */
 export const loopbackHost = (host: string): string => (isLoopback(host) ? host : '127.0.0.1');
 
-/** Returns the origin under which people open the board. */
+/** Returns the address under which people open the board, without a slash at its end. */
 export const boardOrigin = ({ host, exposure }: { host: string; exposure: Exposure }, port: number): string =>
   exposure.publicUrl ?? `${exposure.tls === null ? 'http' : 'https'}://${authority(host, port)}`;
 

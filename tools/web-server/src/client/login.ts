@@ -3,14 +3,18 @@ import './lib/zod-setup.ts';
 import { type LoginBody, Problem } from '@callboard/contract';
 import { routes, serviceRoutes } from '@callboard/contract/client';
 import type { z } from 'zod';
+import { withBase } from './lib/base-path.ts';
 import { makeKey, pageFetch, takeNewKey } from './lib/page-fetch.ts';
+import { readBasePath } from './lib/read-base-path.ts';
 
 const NEXT = 'Get a new link: press l in Callboard’s terminal, or run npx callboard link.';
 const AGAIN = 'Then open the link once more: it has not been used.';
 
+readBasePath();
+
 /** Keeps the page loading until it is clear what follows, as a redirect would: who waits for it finds the board. */
 const loading = new Image();
-loading.src = '/login/wait';
+loading.src = withBase('/login/wait');
 
 function notify(title: string, sentences: readonly string[]): void {
   const main = document.querySelector('main');
@@ -26,7 +30,7 @@ function notify(title: string, sentences: readonly string[]): void {
 }
 
 /** Replaces the page, so that the link stays in no history. */
-const toTheBoard = (): void => location.replace(hasTour ? '/?tour' : '/');
+const toTheBoard = (): void => location.replace(withBase(hasTour ? '/?tour' : '/'));
 
 async function problemOf(response: Response): Promise<Problem | null> {
   return Problem.safeParse(await response.json().catch(() => null)).data ?? null;
@@ -42,7 +46,7 @@ async function logIn(code: string): Promise<void> {
     return notify('This browser keeps no data for Callboard', [text, AGAIN]);
   }
   const body = { code, key } satisfies z.input<typeof LoginBody>;
-  const response = await fetch(serviceRoutes.logIn.path, {
+  const response = await fetch(withBase(serviceRoutes.logIn.path), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -70,7 +74,7 @@ const params = new URLSearchParams(location.search);
 const code = params.get('code') ?? '';
 /** The demo's link leads to its tour. */
 const hasTour = params.has('tour');
-history.replaceState(null, '', '/login');
+history.replaceState(null, '', withBase('/login'));
 logIn(code).catch(() =>
   notify('Login is not possible just now', ['Callboard did not answer.', `Open the link again in a moment. ${NEXT}`]),
 );

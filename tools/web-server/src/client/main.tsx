@@ -9,16 +9,24 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
 import { createQueryClient } from './data/queries.ts';
+import { isAboveBase, withBase } from './lib/base-path.ts';
 import { startClock } from './lib/hooks.ts';
+import { readBasePath } from './lib/read-base-path.ts';
 import { startStream } from './stream/start-stream.ts';
 
-const cache = createQueryClient();
-const stream = startStream(cache);
-startClock();
-const root = document.getElementById('root');
-if (root === null) throw new Error('index.html has no #root');
-createRoot(root).render(
-  <StrictMode>
-    <App cache={cache} stream={stream} />
-  </StrictMode>,
-);
+readBasePath();
+if (isAboveBase(location.pathname)) location.replace(withBase(location.pathname + location.search + location.hash));
+else start();
+
+function start(): void {
+  const cache = createQueryClient();
+  const stream = startStream(cache);
+  startClock();
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('index.html has no #root');
+  createRoot(root).render(
+    <StrictMode>
+      <App cache={cache} stream={stream} />
+    </StrictMode>,
+  );
+}

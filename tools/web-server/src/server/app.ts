@@ -7,7 +7,7 @@ import { messageOf } from '@callboard/runtime/errors';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import { createReconciler } from '@callboard/runtime/reconciler';
-import type { Exposure } from '@callboard/runtime/supervision';
+import { basePathOf, type Exposure } from '@callboard/runtime/supervision';
 import fastifyCookie from '@fastify/cookie';
 import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -73,7 +73,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
     requestTimeout: REQUEST_TIMEOUT_MS,
   };
   const https = certificate === null ? null : httpsServers(certificate, limits);
-  const app = createServer(log, limits, https);
+  const basePath = basePathOf(settings.exposure);
+  const app = createServer({ log, limits, https, basePath });
   limitHalfOpen(app.server, settings.maxHalfOpen);
 
   const { host, version, requestsPerSecond, streamsPerLogin, exposure } = settings;
@@ -96,7 +97,8 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   });
   await app.register(fastifyCookie);
   const ownOrigin = () => exposure.publicUrl ?? `${https === null ? 'http' : 'https'}://localhost:${port()}`;
-  const cookieName = () => sessionCookie({ origin: ownOrigin(), isSecure: ownOrigin().startsWith('https:') }).name;
+  const cookieName = () =>
+    sessionCookie({ origin: ownOrigin(), isSecure: ownOrigin().startsWith('https:'), basePath }).name;
   await app.register(swagger, openApi({ version, cookieName }));
 
   const attempts = createRequestLimit(requestsPerSecond, now);
@@ -107,14 +109,25 @@ export async function buildApp(deps: AppDeps): Promise<App> {
   await app.register(metricsRoute, { client, hub, guesses, visits, loopDelay: delays.read });
   const limit = createRequestLimit(requestsPerSecond, now);
   await app.register(apiRoutes, { client, hub, authenticator, visits, limit, streamsPerLogin });
-  await serveClient(app, settings.clientDir);
+  await serveClient(app, settings.clientDir, basePath);
   return { app, setCertificate: (pair) => https?.setCertificate(pair) };
 }
 
-function createServer(log: FastifyBaseLogger, limits: HttpsLimits, https: HttpsServers | null): FastifyInstance {
+interface ServerDeps {
+  log: FastifyBaseLogger;
+  limits: HttpsLimits;
+  https: HttpsServers | null;
+  basePath: string;
+}
+
+/** Requests may be for paths below the base path, as people see them, or without it, as some proxies and this machine's programs send them. */
+function createServer({ log, limits, https, basePath }: ServerDeps): FastifyInstance {
+  const below = (url: string) =>
+    basePath !== '' && `${url}/`.startsWith(`${basePath}/`) ? url.slice(basePath.length) : url;
   const { headersTimeout, connectionsCheckingInterval, requestTimeout } = limits;
   const app = Fastify({
     loggerInstance: log,
+    rewriteUrl: ({ url = '/' }) => (below(url).startsWith('/') ? below(url) : `/${below(url)}`),
     logController: new LogController({ disableRequestLogging: true }), // URLs contain login codes
     childLoggerFactory: (logger) => logger, // requests are not logged, so none needs a child logger
     bodyLimit: BODY_LIMIT,

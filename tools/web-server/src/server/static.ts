@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { join, sep } from 'node:path';
 import { WORKER_PATH } from '@callboard/contract';
-import type { Exposure } from '@callboard/runtime/supervision';
+import { basePathOf, type Exposure } from '@callboard/runtime/supervision';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { HelmetOptions } from 'helmet';
@@ -19,12 +19,15 @@ const YEAR = 'public, max-age=31536000, immutable';
  * Serves the built client from `clientDir`. Files under `assets/` have a hash in their names and are cached for ever;
  * browsers revalidate everything else. A file with a compressed copy beside it (`.br`, `.gz`) is sent compressed. Paths of the client's router get `index.html`. The build may appear, or be replaced,
  * while the server runs.
+ * @param basePath what the pages put before the paths of their files; they are told in a `meta` tag
  */
-export async function serveClient(app: FastifyInstance, clientDir: string): Promise<void> {
+export async function serveClient(app: FastifyInstance, clientDir: string, basePath: string): Promise<void> {
   const assets = `${join(clientDir, 'assets')}${sep}`;
   const loginPage = join(clientDir, 'login.html');
   await app.register(fastifyStatic, {
     root: clientDir,
+    index: basePath === '' ? 'index.html' : false,
+    allowedPath: (path) => basePath === '' || !path.endsWith('.html'),
     suppressWarning: true,
     cacheControl: false,
     preCompressed: true,
@@ -50,6 +53,7 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
     },
   };
   app.get('/login', { schema }, (_request, reply) => sendPage(reply, 'login.html'));
+  if (basePath !== '') app.get('/', { schema: { hide: true } }, (_request, reply) => sendPage(reply, 'index.html'));
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
@@ -63,8 +67,16 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
   });
 
   function sendPage(reply: FastifyReply, name: string): FastifyReply {
-    if (existsSync(join(clientDir, name))) return reply.sendFile(name);
+    const file = join(clientDir, name);
+    if (existsSync(file)) return basePath === '' ? reply.sendFile(name) : sendBelow(reply, file);
     return reply.code(500).type('text/plain; charset=utf-8').send(NOT_BUILT);
+  }
+
+  function sendBelow(reply: FastifyReply, file: string): FastifyReply {
+    const html = readFileSync(file, 'utf8')
+      .replace(/((?:href|src)=")\//g, `$1${basePath}/`)
+      .replace('<head>', `<head><meta name="base-path" content="${basePath}" />`);
+    return reply.type('text/html; charset=utf-8').header('cache-control', 'no-store').send(html);
   }
 }
 
@@ -104,7 +116,7 @@ const HALF_A_YEAR = 180 * 24 * 3_600;
  * where Callboard is that host's web site. A proxy speaks for itself.
  */
 export const maySayHttpsOnly = ({ tls, publicUrl }: Exposure): boolean =>
-  tls !== null && publicUrl !== null && new URL(publicUrl).port === '';
+  tls !== null && publicUrl !== null && new URL(publicUrl).port === '' && basePathOf({ publicUrl }) === '';
 
 /**
  * Returns the headers that Helmet sets on every response. They do not depend on the request, so one call is enough.

@@ -261,7 +261,7 @@ async function eventOf(
       signal,
       title: line(reported.title),
       text: reported.body,
-      url: publicUrl === null ? null : new URL(reported.path, publicUrl).href,
+      url: publicUrl === null ? null : publicUrl + reported.path,
       project: project && { id: project.id, name: project.name },
       stage: stage && { id: stage.id, title: stage.title },
       request: stored && { id: stored.request.requestId, kind: stored.request.kind, toolName: stored.request.toolName },

@@ -7,6 +7,7 @@ import { BrowserRouter, Link, Navigate, Route, Routes, useLocation, useNavigate 
 import { useBoardUi } from '../data/board-ui.ts';
 import { boardQuery } from '../data/queries.ts';
 import { useRemakeWorktree, useReopenStage, useStartStage } from '../data/stage-commands.ts';
+import { basePath } from '../lib/base-path.ts';
 import type { BoardStream } from '../stream/start-stream.ts';
 import { StreamProvider } from '../stream/stream-context.tsx';
 import { useNoticePlace } from '../ui/dialog.tsx';
@@ -19,7 +20,7 @@ export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream
     <MantineProvider theme={theme} defaultColorScheme="auto" deduplicateCssVariables={false}>
       <QueryClientProvider client={cache}>
         <StreamProvider value={stream}>
-          <BrowserRouter>
+          <BrowserRouter basename={basePath() || '/'}>
             <FarStepProvider value={ErrorStepButton}>
               <Notices />
               <Routes>

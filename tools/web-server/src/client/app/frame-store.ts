@@ -3,13 +3,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from 'react-router';
 import { type BoardForm, useBoardUi } from '../data/board-ui.ts';
 import { boardQuery } from '../data/queries.ts';
+import { pagePath } from '../lib/base-path.ts';
 
 /** Where a stage's page shows its transcript beside its other tabs. */
 export const TWO_PANES = '(min-width: 1280px)';
 
 /** The stage that a person looks at, or whose card has the focus: what keys and the palette act on. Null if there is none. */
 export function stageAtHand(): StageId | null {
-  const shown = /^\/stages\/([^/]+)$/.exec(window.location.pathname)?.[1];
+  const shown = /^\/stages\/([^/]+)$/.exec(pagePath(window.location.pathname))?.[1];
   const card = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.card : undefined;
   return StageId.safeParse(shown ?? card).data ?? null;
 }

@@ -20,6 +20,7 @@ import {
 } from '@tabler/icons-react';
 import { type ComponentType, Fragment } from 'react';
 import { useNavigate } from 'react-router';
+import { pagePath } from '../lib/base-path.ts';
 import { canLeaveToTerminal } from '../lib/stage-status.ts';
 import { useBoardUi } from './board-ui.ts';
 import { completeDialog, deleteDialog, finishBar, renameDialog, terminalDialog } from './dialogs.ts';
@@ -148,7 +149,7 @@ export function useStageActions(stage: StageView, canCommand: boolean): StageAct
     rename: () => renameDialog.open(id),
     edit: () => {
       useBoardUi.getState().open({ kind: 'edit-stage', stageId: id });
-      if (window.location.pathname !== '/') void navigate('/');
+      if (pagePath(window.location.pathname) !== '/') void navigate('/');
     },
     terminal: () => terminalDialog.open(id),
     'copy-branch': () => void navigator.clipboard?.writeText(stage.worktree?.branch ?? ''),
@@ -172,7 +173,8 @@ export function useAskFinish({ id, session }: StageView): () => void {
   const navigate = useNavigate();
   return () => {
     const page = `/stages/${id}`;
-    if (window.location.pathname !== page || (session?.changes?.files ?? 0) === 0) return completeDialog.open(id);
+    if (pagePath(window.location.pathname) !== page || (session?.changes?.files ?? 0) === 0)
+      return completeDialog.open(id);
     finishBar.open(id);
     void navigate(`${page}?tab=changes`, { replace: true });
   };

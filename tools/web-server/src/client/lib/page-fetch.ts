@@ -2,6 +2,7 @@ import { Challenge, PAGE_HEADER, PageKey, PageToken, Problem, type ProofBody, pr
 import { serviceRoutes } from '@callboard/contract/client';
 import type { z } from 'zod';
 import { createStore } from 'zustand/vanilla';
+import { withBase } from './base-path.ts';
 
 /** A token, or the response in which the server refuses one. */
 type Proof = { token: string } | { refusal: Response };
@@ -22,13 +23,13 @@ const PROOF_MS = 5_000;
 
 async function prove(): Promise<Proof> {
   const signal = AbortSignal.timeout(PROOF_MS);
-  const challenge = await fetch(serviceRoutes.loginNonce.path, { cache: 'no-store', signal });
+  const challenge = await fetch(withBase(serviceRoutes.loginNonce.path), { cache: 'no-store', signal });
   if (!challenge.ok) return { refusal: challenge };
   const { nonce } = Challenge.parse(await challenge.json());
   // Without a key the server says what is wrong: the key was lost, or there is no login.
   const signature = (await signWithKey(proofText(location.origin, nonce))) ?? '';
   const body = { nonce, signature } satisfies z.input<typeof ProofBody>;
-  const reply = await fetch(serviceRoutes.loginProof.path, {
+  const reply = await fetch(withBase(serviceRoutes.loginProof.path), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -70,7 +71,7 @@ export async function pageFetch(path: string, init: RequestInit = {}): Promise<R
   const send = (shown: string): Promise<Response> => {
     const headers = new Headers(init.headers);
     headers.set(PAGE_HEADER, shown);
-    return fetch(path, { ...init, headers });
+    return fetch(withBase(path), { ...init, headers });
   };
   const attempt = async (proof: Proof): Promise<Response> =>
     'refusal' in proof ? proof.refusal.clone() : send(proof.token);

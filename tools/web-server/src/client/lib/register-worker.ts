@@ -2,6 +2,7 @@ import { WORKER_PATH } from '@callboard/contract';
 import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
 import { z } from 'zod';
+import { withBase } from './base-path.ts';
 import { whenIdle } from './when-idle.ts';
 
 /** Registers the service worker once the page is there, and follows where a clicked notification leads. */
@@ -20,7 +21,7 @@ const container = (): ServiceWorkerContainer | null => ('serviceWorker' in navig
 
 /** Registers the service worker of Callboard's pages, or looks for its update. @throws what the browser says; null where it has none */
 export async function registerWorker(): Promise<ServiceWorkerRegistration | null> {
-  return (await container()?.register(WORKER_PATH, { updateViaCache: 'none' })) ?? null;
+  return (await container()?.register(withBase(WORKER_PATH), { updateViaCache: 'none' })) ?? null;
 }
 
 /** The worker's registration, if this browser is subscribed to pushed notifications; null if it is not. */

@@ -4,6 +4,7 @@
  */
 import '../lib/zod-setup.ts';
 import { PushMessage } from '@callboard/contract';
+import { setBasePath, withBase } from '../lib/base-path.ts';
 import {
   answerRequest,
   pageOrOffline,
@@ -14,6 +15,8 @@ import {
 } from './worker-handlers.ts';
 
 declare const self: ServiceWorkerGlobalScope;
+
+setBasePath(new URL('.', self.location.href).pathname.slice(0, -1));
 
 self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
 
@@ -75,9 +78,9 @@ async function clicked(message: PushMessage, action: string, notification: Notif
 /** Shows a page of Callboard: in a window that is open, if there is one. */
 async function open(path: string): Promise<void> {
   const windows = await self.clients.matchAll({ type: 'window' });
-  const window = windows.find(({ url }) => new URL(url).pathname !== '/login');
+  const window = windows.find(({ url }) => new URL(url).pathname !== withBase('/login'));
   try {
-    if (window === undefined) return void (await self.clients.openWindow(path));
+    if (window === undefined) return void (await self.clients.openWindow(withBase(path)));
     window.postMessage({ open: path });
     await window.focus();
   } catch {

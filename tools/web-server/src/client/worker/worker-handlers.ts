@@ -1,6 +1,7 @@
 import { byWhom, OUTCOME_VERBS, PushMessage, PushSubscriptionBody } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { client, isTransient, unanswered } from '../lib/api-client.ts';
+import { withBase } from '../lib/base-path.ts';
 import { untilDelivered } from '../lib/until-delivered.ts';
 
 type Verdict = 'allow' | 'deny';
@@ -56,7 +57,7 @@ const BUTTONS = { none: [OPEN], deny: [OPEN, DENY], 'allow-or-deny': [ALLOW, DEN
 /** Returns the notification for a message. What needs nobody any more replaces the one before without a sound. */
 export function shownNotification(message: PushMessage): ShownNotification {
   const { title, body, tag, isSettled, actions } = message;
-  const images = { icon: '/icon-192.png', badge: '/badge-96.png' };
+  const images = { icon: withBase('/icon-192.png'), badge: withBase('/badge-96.png') };
   const buttons = isSettled ? [] : [...BUTTONS[actions]];
   return {
     title,

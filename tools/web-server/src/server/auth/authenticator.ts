@@ -112,7 +112,7 @@ export function createAuthenticator({ client, visits, tokens, guesses }: Authent
 /** The login cookie of this Callboard, as a visitor gets it. */
 export interface SessionCookie {
   name: string;
-  options: { readonly httpOnly: true; readonly sameSite: 'strict'; readonly path: '/'; readonly secure: boolean };
+  options: { readonly httpOnly: true; readonly sameSite: 'strict'; readonly path: string; readonly secure: boolean };
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
@@ -120,14 +120,18 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
 /**
  * Returns the cookie of a visit. Its name includes the port: browsers share cookies between ports, and two Callboards may
  * run on one host. Under HTTPS it is a `__Host-` cookie, which no plain HTTP and no neighbouring domain can set or read, and no
- * other cookie is a login there.
+ * other cookie is a login there; below a path it is a `__Secure-` cookie of that path, as `__Host-` ones belong to the whole host.
  */
-export function sessionCookie({ origin, isSecure }: Pick<Visit, 'origin' | 'isSecure'>): SessionCookie {
+export function sessionCookie({
+  origin,
+  isSecure,
+  basePath,
+}: Pick<Visit, 'origin' | 'isSecure' | 'basePath'>): SessionCookie {
   const { protocol, port } = new URL(origin);
   const name = `callboard_session_${port || DEFAULT_PORTS[protocol]}`;
   return {
-    name: isSecure ? `__Host-${name}` : name,
-    options: { httpOnly: true, sameSite: 'strict', path: '/', secure: isSecure },
+    name: isSecure ? `${basePath === '' ? '__Host' : '__Secure'}-${name}` : name,
+    options: { httpOnly: true, sameSite: 'strict', path: basePath || '/', secure: isSecure },
   };
 }
 

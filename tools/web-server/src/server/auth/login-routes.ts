@@ -94,7 +94,7 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
     const browser = isElsewhere ? `${program} (${address})` : program;
     const { secret, login } = await client.send('auth_redeem', { code, key, origin, browser }, { peer });
     const cookie = sessionCookie(visit);
-    const orphaned = sessionCookie({ origin, isSecure: false }); // of plain HTTP on the same port
+    const orphaned = sessionCookie({ ...visit, isSecure: false }); // of plain HTTP on the same port
     if (visit.isSecure && request.cookies[orphaned.name] !== undefined)
       reply.clearCookie(orphaned.name, orphaned.options);
     reply.setCookie(cookie.name, secret, { ...cookie.options, expires: new Date(login.expiresAt) });

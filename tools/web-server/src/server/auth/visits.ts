@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import type { BoardNotices, Peer } from '@callboard/contract';
 import { type AddressList, addressList, loopbackAddresses, plainAddress } from '@callboard/runtime/address-list';
 import { createEmitter } from '@callboard/runtime/emitter';
-import type { Exposure } from '@callboard/runtime/supervision';
+import { basePathOf, type Exposure } from '@callboard/runtime/supervision';
 import { Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 
@@ -13,6 +13,8 @@ export interface Visit {
   /** One of ours: the public URL, or a name of the address that the server listens on. */
   origin: string;
   isSecure: boolean;
+  /** The path that all of Callboard is below, without a slash at its end; empty if it has the host for itself. */
+  basePath: string;
   /** The address of the client; that of the proxy, if it does not tell. */
   address: string;
   /** The connection, unless a listed proxy stands between: the process at its other end is who asks. */
@@ -52,10 +54,12 @@ export function createVisits({ host, port, exposure }: VisitsDeps): Visits {
   const seen = new WeakMap<IncomingMessage, Visit>();
   const proxies = addressList(exposure.proxies);
   const names = [...LOOPBACK_NAMES, host.includes(':') && !host.startsWith('[') ? `[${host}]` : host];
+  const publicOrigin = exposure.publicUrl === null ? null : new URL(exposure.publicUrl).origin;
+  const basePath = basePathOf(exposure);
   const elsewhere = exposure.publicUrl === null ? '' : ` Open ${exposure.publicUrl}.`;
 
   const isOurs = (origin: string, scheme: string): boolean =>
-    origin === exposure.publicUrl || names.some((name) => origin === originOf(scheme, `${name}:${port()}`));
+    origin === publicOrigin || names.some((name) => origin === originOf(scheme, `${name}:${port()}`));
 
   function direct({ socket, headers }: IncomingMessage, peer: string): Visit {
     const isSecure = socket instanceof TLSSocket;
@@ -68,16 +72,17 @@ export function createVisits({ host, port, exposure }: VisitsDeps): Visits {
     const scheme = isSecure ? 'https' : 'http';
     const origin = originOf(scheme, headers.host ?? '');
     if (origin === null || !isOurs(origin, scheme)) throw refuse(OTHER_NAME);
-    return { origin, isSecure, address: peer, peer: peerOf(socket) };
+    return { origin, isSecure, basePath, address: peer, peer: peerOf(socket) };
   }
 
   function viaProxy(said: Forwarded, { headers }: IncomingMessage, peer: string): Visit {
     if (said.proto === null)
       throw refuse(`The proxy ${peer} does not say how it was reached: it has to send X-Forwarded-Proto.`);
     const origin = originOf(said.proto, said.host ?? headers.host ?? '');
-    if (origin === null || origin !== exposure.publicUrl)
+    if (origin === null || origin !== publicOrigin)
       throw refuse(`The proxy was reached under another address than the public URL.${elsewhere}`);
-    return { origin, isSecure: origin.startsWith('https:'), address: said.address ?? peer, peer: undefined };
+    const isSecure = origin.startsWith('https:');
+    return { origin, isSecure, basePath, address: said.address ?? peer, peer: undefined };
   }
 
   function read(request: IncomingMessage): Visit {

@@ -17,6 +17,7 @@ import { useSearchParams } from 'react-router';
 import { useBoardUi } from '../../data/board-ui.ts';
 import { pausesDialog } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
+import { withBase } from '../../lib/base-path.ts';
 import { currentParams } from '../../lib/hooks.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../ui/error-boundary.tsx';
@@ -226,7 +227,7 @@ function DisplaySwitch({ hasStructure }: { hasStructure: boolean }) {
           <a
             key={one}
             className={css.display}
-            href={`/?${writeDisplay(params, one)}`}
+            href={withBase(`/?${writeDisplay(params, one)}`)}
             aria-current={one === display ? 'page' : undefined}
             title={`${DISPLAY_TEXTS[one]} (V for the next view)`}
             onClick={(event) => {

@@ -14,6 +14,7 @@ import { type QueryClient, QueryObserver, useQuery, useQueryClient } from '@tans
 import { createContext, type MouseEvent, use, useCallback, useMemo, useState, useSyncExternalStore } from 'react';
 import { useNavigate } from 'react-router';
 import { boardQuery } from '../../data/queries.ts';
+import { pagePath } from '../../lib/base-path.ts';
 import { checkResult } from '../../lib/check-text.ts';
 import { count } from '../../lib/format.ts';
 import { comingTime, isAhead, reviewWaits } from '../../lib/limit-text.ts';
@@ -411,7 +412,7 @@ export function useCardLinks(): (event: MouseEvent) => void {
       const link = event.target.closest('a[data-card]');
       if (!(link instanceof HTMLAnchorElement)) return;
       event.preventDefault();
-      void navigate(link.pathname);
+      void navigate(pagePath(link.pathname));
     },
     [navigate],
   );

@@ -19,6 +19,7 @@ import { useBoardUi } from '../../data/board-ui.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { StageMenuItems } from '../../data/stage-actions.tsx';
 import { useAcknowledgeDenial, useAdvanceStage, useRunCheck } from '../../data/stage-commands.ts';
+import { withBase } from '../../lib/base-path.ts';
 import { canAcknowledgeDenial, phaseNext } from '../../lib/stage-status.ts';
 import { useCanCommand } from '../../stream/stream-context.tsx';
 import { PriorityMark, ProjectMark, StageIdText } from '../../ui/marks.tsx';
@@ -318,7 +319,7 @@ function CardLink({ stage: { id, title }, project, describedBy, isWanted }: Card
     <a
       ref={ref}
       data-card={id}
-      href={`/stages/${id}`}
+      href={withBase(`/stages/${id}`)}
       title={`${title}\n${project} · ${id}`}
       draggable={false}
       aria-describedby={describedBy}

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { memo, useCallback, useId, useMemo, useRef, useState } from 'react';
 import { z } from 'zod';
 import { boardQuery } from '../../data/queries.ts';
+import { withBase } from '../../lib/base-path.ts';
 import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { count } from '../../lib/format.ts';
 import { ProjectMark, StageIdText } from '../../ui/marks.tsx';
@@ -143,7 +144,7 @@ const Node = memo(function Node({ stageId }: { stageId: StageId }) {
     <a
       {...link}
       className={css.node}
-      href={`/stages/${stage.id}`}
+      href={withBase(`/stages/${stage.id}`)}
       data-column={stage.column}
       draggable={false}
       aria-describedby={`${stage.id}-relations`}
@@ -282,7 +283,7 @@ function Dependencies({ stageIds }: { stageIds: readonly StageId[] }) {
             <th scope="row">
               <Anchor
                 data-card={stageId}
-                href={`/stages/${stageId}`}
+                href={withBase(`/stages/${stageId}`)}
                 c="var(--text)"
                 display="inline-block"
                 mih="var(--touch)"

@@ -7,6 +7,7 @@ import { useEffect, useEffectEvent, useRef } from 'react';
 import { newLoginsQuery, removeLogin } from '../../data/queries.ts';
 import { useCommand } from '../../data/use-command.tsx';
 import { client } from '../../lib/api-client.ts';
+import { withBase } from '../../lib/base-path.ts';
 import { exactTime } from '../../lib/format.ts';
 import { forgetKey, ownLoginId } from '../../lib/page-fetch.ts';
 
@@ -69,5 +70,5 @@ export const useLogout = () =>
   useCommand({
     run: () => client.call(serviceRoutes.logOut, {}),
     failed: 'You are still logged in',
-    done: () => void forgetKey().finally(() => window.location.assign('/')),
+    done: () => void forgetKey().finally(() => window.location.assign(withBase('/'))),
   });

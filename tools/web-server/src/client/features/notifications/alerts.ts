@@ -23,6 +23,7 @@ import { z } from 'zod';
 import { create } from 'zustand';
 import { boardQuery } from '../../data/queries.ts';
 import { client } from '../../lib/api-client.ts';
+import { withBase } from '../../lib/base-path.ts';
 import { readStored, writeStored } from '../../lib/browser-storage.ts';
 import { pushedRegistration } from '../../lib/register-worker.ts';
 import { stoppedText } from '../../lib/stage-status.ts';
@@ -435,7 +436,7 @@ export function useTabTitle(page: string | null): void {
     document.title = pageTitle(counts, settings, name);
   }, [counts, settings, name]);
   useEffect(() => {
-    document.querySelector(ICON)?.setAttribute('href', pageIcon(counts, settings));
+    document.querySelector(ICON)?.setAttribute('href', withBase(pageIcon(counts, settings)));
   }, [counts, settings]);
 }
 
