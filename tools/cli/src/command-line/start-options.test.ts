@@ -11,6 +11,8 @@ const parse = (args: string[], env = {}, base = { cwd: '/here', home: '/home/ann
 
 it('has a default for everything', () => {
   expect(parse([])).toEqual({
+    startedIn: '/here',
+    startCommand: 'npx callboard start',
     port: 3100,
     host: '127.0.0.1',
     exposure: { publicUrl: null, proxies: [], tls: null },

@@ -37,13 +37,14 @@ it('begins with the repository in which Callboard was started, wherever that is,
   await mkdir(join(elsewhere, 'till', '.git'), { recursive: true });
   await mkdir(join(elsewhere, 'till', 'src'));
   const listed = async (startedIn: string, path?: string) => {
-    const { folders } = await listFolders({ home, dataDir: '/nowhere', startedIn }, path);
-    return folders.map((folder) => folder.name);
+    const { folders, here } = await listFolders({ home, dataDir: '/nowhere', startedIn }, path);
+    expect(here).toBe(here === null ? null : folders[0]?.path);
+    return folders.map(({ name, path: at }) => (at === here ? `here: ${name}` : name));
   };
-  expect((await listed(join(elsewhere, 'till', 'src')))[0]).toBe('till');
-  expect((await listed(join(home, 'shop'))).slice(0, 2)).toEqual(['shop', 'notes']);
-  expect(await listed(join(elsewhere, 'till'), home)).not.toContain('till');
-  expect(await listed(elsewhere)).not.toContain('till');
+  expect((await listed(join(elsewhere, 'till', 'src')))[0]).toBe('here: till');
+  expect((await listed(join(home, 'shop'))).slice(0, 2)).toEqual(['here: shop', 'notes']);
+  expect(await listed(join(elsewhere, 'till'), home)).not.toContain('here: till');
+  expect(await listed(elsewhere)).not.toContain('here: till');
 });
 
 it('begins above a home folder that does not exist', async () => {
