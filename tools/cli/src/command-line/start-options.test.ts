@@ -39,6 +39,16 @@ it('has a default for everything', () => {
   });
 });
 
+it('can be started again on the command line, without its port and how it is reached', () => {
+  const given = (args: string, env = {}) => parse(args.split(' '), env).startCommand;
+  expect(given('--port 3200 --data-dir work --host ::1 --public-url http://localhost:8100')).toBe(
+    'npx callboard start --data-dir /here/work',
+  );
+  expect(given('--max-parallel 9 --no-open --orchestrator-port 0', { CALLBOARD_MAX_PARALLEL: '7' })).toBe(
+    'npx callboard start --max-parallel 9 --no-open --orchestrator-port 0',
+  );
+});
+
 it('reads flags', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'one'));

@@ -92,8 +92,6 @@ export interface KitOptions {
   machineUrl?: string;
   endSessionsAfterMinutes?: number;
   port?: number;
-  /** The folder in which a person started it. */
-  startedIn?: string;
   /** Starts with a made-up login of claude.ai in place of the API key: such an account has usage limits. */
   hasAccount?: boolean;
 }
@@ -124,7 +122,7 @@ async function prepare(given: KitOptions) {
     diskReserveMb: given.diskReserveMb ?? 0,
     attentionAfterMinutes: given.attentionAfterMinutes ?? 10,
     repos: [repo],
-    startedIn: given.startedIn ?? null,
+    startedIn: null,
     startCommand: 'npx callboard start',
     tokenSha256: null,
     publicUrl: null,
