@@ -140,7 +140,7 @@ function PairingWays({ sshTarget, startCommand, tailscale }: Pairing) {
   const start = startCommand === null ? null : `${startCommand}${port === '3100' ? '' : ` --port ${port}`}`;
   const ipv4 = hostname === '[::1]' ? null : '127.0.0.1';
   return (
-    <Stack w="100%" gap="lg">
+    <Stack w="100%" gap="lg" my="sm">
       {start !== null && tailscale !== null && ipv4 !== null && protocol === 'http:' && (
         <TailscaleWay {...tailscale} port={port} start={start} />
       )}
@@ -189,7 +189,7 @@ function TailscaleWay({ name, serves, port, start }: TailscaleWayProps) {
       {served === undefined && <CopyLine text={`tailscale serve --bg${option} ${port}`} label="Tailscale command" />}
       <CopyLine text={`${start} --behind-proxy 127.0.0.1 --public-url ${url}`} label="start command for Tailscale" />
       <Hint>
-        The address is then <code>{url}</code>, and a link has a QR code.
+        The address is then <code>{url}</code>, and links have a QR code.
       </Hint>
     </Way>
   );
