@@ -194,18 +194,21 @@ it("resolves paths against the user's folder, not the one where npm runs scripts
   await program.ended;
 });
 
-it('says without a terminal how the repository it is started in becomes a project, and nothing of its own clone', async () => {
+it('says without a terminal how the repository it is started in becomes a project, unless it is its own clone or another is named', async () => {
   const program = startOn(await temporaryFolder(), { REPOSITORY: '/code/till' });
   await boardPort(program);
   program.child.kill('SIGTERM');
   await program.ended;
   const line = 'callboard: /code/till is not a project yet; add it on the board, or start with --repo .\n';
   expect(program.stderr().startsWith(line)).toBe(true);
-  const own = startOn(await temporaryFolder(), { REPOSITORY: resolve(fixture('../../../..')) });
-  await boardPort(own);
-  own.child.kill('SIGTERM');
-  await own.ended;
-  expect(own.stderr()).not.toContain('project');
+  const named = ['--repo', await temporaryFolder()];
+  for (const [path, args] of [[resolve(fixture('../../../..'))], ['/code/till', named]] as const) {
+    const silent = startOn(await temporaryFolder(), { REPOSITORY: path }, args);
+    await boardPort(silent);
+    silent.child.kill('SIGTERM');
+    await silent.ended;
+    expect(silent.stderr()).not.toContain('project');
+  }
 });
 
 it('warns about a token that others can read, and passes on only its hash', async () => {

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 1_500;
 const Status = z.object({
   BackendState: z.string(),
   /** With a dot at its end. Empty without MagicDNS. */
-  Self: z.object({ DNSName: z.string() }),
+  Self: z.object({ DNSName: z.string().regex(/^[\w.-]*$/) }),
 });
 
 const ServeStatus = z.object({

@@ -2,7 +2,10 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
-import { listFolders } from './projects.ts';
+import { createGitLab } from '../../../test/support/repository.ts';
+import { openTestStore } from '../../../test/support/test-store.ts';
+import { createWorktrees } from '../../core/worktrees/worktrees.ts';
+import { createProjects, listFolders } from './projects.ts';
 
 async function setUp() {
   const home = await temporaryFolder();
@@ -45,6 +48,24 @@ it('begins with the repository in which Callboard was started, wherever that is,
   expect((await listed(join(home, 'shop'))).slice(0, 2)).toEqual(['here: shop', 'notes']);
   expect(await listed(join(elsewhere, 'till'), home)).not.toContain('here: till');
   expect(await listed(elsewhere)).not.toContain('here: till');
+});
+
+it('finds the main checkout in which Callboard was started, unless that is the home folder or a project', async () => {
+  const lab = await createGitLab();
+  const till = await lab.repository('till');
+  const worktree = join(lab.folder, 'till-2');
+  await lab.git(till, 'worktree', 'add', '--quiet', worktree);
+  await mkdir(join(till, 'src'));
+  const { store } = await openTestStore();
+  const worktrees = createWorktrees({ dataDir: lab.folder, env: lab.env });
+  const startIn = (startedIn: string, home = '/nowhere') =>
+    createProjects({ store, worktrees, home, dataDir: '/nowhere', startedIn });
+  expect(await startIn(join(till, 'src')).repositoryHere()).toBe(till);
+  expect(await startIn(till, till).repositoryHere()).toBeNull();
+  expect(await startIn(worktree).repositoryHere()).toBeNull();
+  expect(await startIn(lab.folder).repositoryHere()).toBeNull();
+  await startIn(till).register({ path: till });
+  expect(await startIn(till).repositoryHere()).toBeNull();
 });
 
 it('begins above a home folder that does not exist', async () => {
