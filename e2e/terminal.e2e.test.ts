@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { createRepository } from '../test-support/git.ts';
+import { temporaryFolder } from '../test-support/temporary-folder.ts';
 import { eventually, until } from '../test-support/until.ts';
 import { callApi } from './support/api.ts';
 import { install } from './support/callboard.ts';
@@ -123,4 +125,36 @@ it('is a whole desk without a browser: log in, start a stage, watch it, answer, 
   await ok('logout');
   expect(await logins()).toEqual([]);
   expect(await command('ls')).toMatchObject({ code: 1 });
+});
+
+it('offers the repository that it is started in, and not again once that is a project', async () => {
+  const till = await createRepository(join(await temporaryFolder(), 'till'));
+  const { inTerminal, start } = await install({ INIT_CWD: till }, undefined, true);
+  const question = `Add ${till} as a project? [Y/n] `;
+  const ready = 'Callboard ready: ';
+  const startHere = () => {
+    const terminal = inTerminal('start', '--no-open', '--port', '0', '--orchestrator-port', '0');
+    const sees = (text: string) =>
+      until(`the terminal shows ${text}`, () => terminal.said().includes(text), { lastSeen: terminal.said });
+    return { ...terminal, sees };
+  };
+  const first = startHere();
+  await first.sees(question);
+  first.press('\r');
+  await first.sees(`added ${till} as a project.`);
+  await first.sees(ready);
+  first.press('\x03');
+  expect(await first.ended).toBe(0);
+
+  const second = startHere();
+  await second.sees(ready);
+  expect(second.said()).not.toContain(question);
+  second.press('\x03');
+  expect(await second.ended).toBe(0);
+
+  const { origin, stop } = await start();
+  onTestFinished(stop);
+  const board = z.object({ projects: z.array(z.object({ path: z.string() })) });
+  const { projects } = board.parse(await (await callApi(origin, 'GET', '/api/board')).json());
+  expect(projects.map(({ path }) => path)).toContain(till);
 });

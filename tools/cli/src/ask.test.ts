@@ -54,3 +54,33 @@ it('asks on a terminal whether logins are trusted where no session can be isolat
   again.press('\x03');
   expect(await again.ended).toBe(0);
 });
+
+it('asks on a terminal whether the repository it is started in becomes a project, until it is answered', async () => {
+  const place = ['--data-dir', await temporaryFolder(), '--port', '0', '--orchestrator-port', '0', '--no-open'];
+  const command = [process.execPath, fixture('callboard.js'), 'start', ...place].join(' ');
+  const start = () => inTerminal(command, { ...process.env, INIT_CWD: '', REPOSITORY: '/code/till' });
+  const sees = ({ said }: ReturnType<typeof start>, text: string) =>
+    until(`the terminal shows ${text}`, () => said().includes(text), { lastSeen: said });
+  const question = 'Add /code/till as a project? [Y/n] ';
+  const ADDED = 'added /code/till as a project.';
+
+  const first = start();
+  await sees(first, question);
+  first.press('maybe\r');
+  await sees(first, 'callboard: "maybe" is neither y nor n.');
+  first.press('\r');
+  await sees(first, ADDED);
+  await sees(first, 'press l for another login link');
+  first.press('\x03');
+  expect(await first.ended).toBe(0);
+
+  for (const no of ['n\r', '\x04']) {
+    const refused = start();
+    await sees(refused, question);
+    refused.press(no);
+    await sees(refused, 'Callboard ready: ');
+    refused.press('\x03');
+    expect(await refused.ended).toBe(0);
+    expect(refused.said()).not.toContain(ADDED);
+  }
+});

@@ -1,9 +1,10 @@
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { encode } from 'uqr';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../test-support/until.ts';
-import { openBrowser, showBoard, wantsBrowser } from './login-links.ts';
+import { openBrowser, printQrCode, showBoard, wantsBrowser } from './login-links.ts';
 import { nodePlatform } from './platform.ts';
 
 const desktop = { env: { DISPLAY: ':0' }, isTerminal: true, platform: 'linux' } as const;
@@ -41,6 +42,29 @@ it("passes the file to the system's opener", async () => {
 
 it('resolves with false if there is no opener', async () => {
   expect(await openBrowser('/tmp/a.html', 'linux', { PATH: await temporaryFolder() })).toBe(false);
+});
+
+/** What a terminal of this width shows of a link's QR code, as modules: true is dark. */
+function modulesOf(link: string, terminal: { isTerminal: boolean; columns: () => number }) {
+  const lines: string[] = [];
+  printQrCode(link, { ...nodePlatform(process), ...terminal, out: (line) => void lines.push(line) });
+  const rows = lines.flatMap((text) => text.split('\n'));
+  return rows.flatMap((row) => {
+    const [begin = '', blocks = '', end = ''] = row.split(/([ ▀▄█]+)/);
+    expect([begin, end]).toEqual(['\x1b[38;5;16;48;5;231m', '\x1b[0m']); // black on white, then as before
+    return ['▀█', '▄█'].map((dark) => [...blocks].map((block) => dark.includes(block)));
+  });
+}
+
+it('draws a link that a phone can open as a QR code in half blocks', () => {
+  const link = 'https://callboard.example.com/login?code=the-c0de';
+  const { data, size } = encode(link, { border: 4 });
+  const wide = { isTerminal: true, columns: () => size };
+  expect(modulesOf(link, wide).slice(0, size)).toEqual(data);
+  expect(modulesOf(link, { ...wide, columns: () => size - 1 })).toEqual([]);
+  expect(modulesOf(link, { ...wide, isTerminal: false })).toEqual([]);
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    expect(modulesOf(`https://${host}/login?code=the-c0de`, { ...wide, columns: () => 200 })).toEqual([]);
 });
 
 const LINK = 'http://127.0.0.1:3100/login?code=the-c0de';

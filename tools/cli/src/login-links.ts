@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
-import type { StartOptions } from './command-line/start-options.ts';
+import { renderUnicodeCompact } from 'uqr';
+import { isLoopback, type StartOptions } from './command-line/start-options.ts';
 import type { Platform } from './platform.ts';
 import { runFolder } from './supervisor/control-socket.ts';
 import type { Supervisor } from './supervisor/supervisor.ts';
@@ -24,7 +25,9 @@ export interface LoginLinksDeps {
 export async function offerLoginLinks({ supervisor, loginLink, options, stop }: LoginLinksDeps, platform: Platform) {
   const { out, err } = platform;
   out(`Callboard ready: ${loginLink}`);
-  const showing = wantsBrowser(options.open, platform)
+  const opensBrowser = wantsBrowser(options.open, platform);
+  if (!opensBrowser) printQrCode(loginLink, platform); // else the browser uses the link up
+  const showing = opensBrowser
     ? showBoard(
         { link: loginLink, folder: runFolder(options.dataDir), followed: supervisor.whenFollowed(loginLink), stop },
         platform,
@@ -33,7 +36,10 @@ export async function offerLoginLinks({ supervisor, loginLink, options, stop }: 
   showing.catch((error: unknown) => err(`callboard: no browser could be opened: ${messageOf(error)}`));
   const printLink = () =>
     supervisor.createLink(stop).then(
-      (link) => out(`Login link: ${link}`),
+      (link) => {
+        out(`Login link: ${link}`);
+        printQrCode(link, platform);
+      },
       (error: unknown) => stop.aborted || err(`callboard: ${messageOf(error)}`),
     );
   const stopListening = platform.listenForKeys((key) => {
@@ -44,6 +50,20 @@ export async function offerLoginLinks({ supervisor, loginLink, options, stop }: 
     stopListening?.();
     await showing.catch(() => undefined);
   };
+}
+
+/** The light margin that readers need, in modules. */
+const MARGIN = 4;
+
+/**
+ * Prints a login link as a QR code, two rows in a line of half blocks, if a person sees it, it fits, and a phone can open the link.
+ * In black on white whatever the colours of the terminal: some readers take no other.
+ */
+export function printQrCode(link: string, { isTerminal, columns, out }: Platform): void {
+  if (!isTerminal || isLoopback(new URL(link).hostname.replace(/^\[(.*)\]$/, '$1'))) return;
+  const rows = renderUnicodeCompact(link, { border: MARGIN, invert: true }).split('\n');
+  if (rows[0] === undefined || rows[0].length > columns()) return;
+  out(rows.map((row) => `\x1b[38;5;16;48;5;231m${row}\x1b[0m`).join('\n'));
 }
 
 /** Whether to open a browser: what the user chose, otherwise whether there is a desktop with a person in front of it. */

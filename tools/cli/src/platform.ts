@@ -52,7 +52,7 @@ export interface Platform {
   write(text: string): void;
   /** Returns a signal that aborts when nobody reads stdout any more: the program behind the pipe has ended, for example. */
   outputClosed(): AbortSignal;
-  /** Asks the person at the terminal; null if there is none. Rejects when the signal aborts. */
+  /** Asks the person at the terminal for a yes or no; null if there is no terminal. Rejects when the signal aborts. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
   /** Runs a command in Claude Code's sandbox, with the programs of this environment. */
   inspectSandbox(env: Environment): Promise<SandboxSupport>;
@@ -108,7 +108,7 @@ export function nodePlatform(process: NodeJS.Process): Platform {
 
 /**
  * Asks the person at the terminal.
- * @returns the line they type; '' if they close the input; null if there is no terminal
+ * @returns the line they type; 'no' if they close the input; null if there is no terminal
  * @throws the signal's reason if it aborts
  */
 async function ask({ stdin, stderr }: NodeJS.Process, question: string, signal: AbortSignal): Promise<string | null> {
@@ -120,7 +120,7 @@ async function ask({ stdin, stderr }: NodeJS.Process, question: string, signal: 
   stderr.write(question);
   // Not as a terminal: the system then handles Ctrl-C and the editing of the line.
   const lines = createInterface({ input: stdin, terminal: false });
-  lines.once('line', resolve).once('close', () => resolve(''));
+  lines.once('line', resolve).once('close', () => resolve('no'));
   try {
     return await promise;
   } finally {

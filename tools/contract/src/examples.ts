@@ -241,6 +241,7 @@ export const folders = FolderList.parse({
   folder: { name: 'code', path: '/home/ada/code', isRepository: false },
   parent: '/home/ada',
   folders: [{ name: 'shop', path: '/home/ada/code/shop', isRepository: true }],
+  here: null,
   isCut: false,
 });
 

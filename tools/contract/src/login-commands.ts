@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CommandDefinitions, DocsOf } from './command.ts';
 import * as the from './examples.ts';
-import { Actor, Login, PageKey } from './logins.ts';
+import { Actor, Login, PageKey, Pairing } from './logins.ts';
 
 const nothing = z.object({});
 
@@ -32,13 +32,18 @@ export const loginCommands = {
   },
   /**
    * Makes a one-time code that lets one more browser in. Only a page may, no API token (`page_only`). `publicUrl`: the origin
-   * for the link; null for that of the page.
+   * for the link; null for that of the page. `pairing`: what could lead other devices here; null if there is a public URL.
    */
   create_login_code: {
     route: 'POST /api/logins/code',
     runs: 'store',
     input: nothing,
-    reply: z.object({ code: z.string(), expiresAt: z.iso.datetime(), publicUrl: z.url().nullable() }),
+    reply: z.object({
+      code: z.string(),
+      expiresAt: z.iso.datetime(),
+      publicUrl: z.url().nullable(),
+      pairing: Pairing.nullable(),
+    }),
   },
   /**
    * Exchanges a one-time login code for a login of the browser that holds `key`, valid only under `origin`. Refuses a used
@@ -94,8 +99,16 @@ export const loginDocs = (): DocsOf<typeof loginCommands> => ({
     tag: 'service',
     summary: 'Make a login link for one more browser',
     description:
-      'The link is `/login?code=` with this code, under `publicUrl`, or the address of the page if that is null. It works once, for an hour. An API token cannot make one. Every open board shows the new login.',
+      'The link is `/login?code=` with this code, under `publicUrl`, or the address of the page if that is null. It works once, for an hour. An API token cannot make one. Every open board shows the new login. `pairing` says what could lead other devices here, if Callboard has no public URL.',
     problems: ['page_only'],
-    example: { input: {}, reply: { code: 'one-time-code', expiresAt: the.login.expiresAt, publicUrl: null } },
+    example: {
+      input: {},
+      reply: {
+        code: 'one-time-code',
+        expiresAt: the.login.expiresAt,
+        publicUrl: null,
+        pairing: { sshTarget: 'ada@desk', startCommand: 'npx callboard start', tailscale: null },
+      },
+    },
   },
 });

@@ -46,6 +46,24 @@ export const Login = z.object({
 });
 export type Login = z.infer<typeof Login>;
 
+/** What can lead other devices to a Callboard that only its own machine reaches. */
+export const Pairing = z.object({
+  /** `user@host`, for `ssh`. */
+  sshTarget: z.string(),
+  /** The command that starts this Callboard again, without its port and the options of how it is reached; null for a demo. */
+  startCommand: z.string().nullable(),
+  /** Null if Tailscale is not installed on this machine, or not logged in. */
+  tailscale: z
+    .object({
+      /** The machine's name in its tailnet. */
+      name: z.string(),
+      /** What it serves already: the port, and where that leads if it is a site of this tailnet alone; else ''. */
+      serves: z.array(z.object({ port: z.int(), target: z.string() })),
+    })
+    .nullable(),
+});
+export type Pairing = z.infer<typeof Pairing>;
+
 /** The body of `POST /api/login`: the code of a login link, and the key that the browser has just created. */
 export const LoginBody = z.strictObject({ code: z.string().min(1).max(500), key: PageKey });
 /** The body of `POST /api/login/proof`: a nonce from this server, and its signature (ECDSA with SHA-256, `r` and `s`, base64url). */

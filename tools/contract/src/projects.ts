@@ -364,6 +364,8 @@ export const FolderList = z.object({
   /** The path of the folder that contains it; null at the top. */
   parent: z.string().nullable(),
   folders: z.array(Folder),
+  /** The path of the repository in which Callboard was started, which is the first of `folders`; null in other lists. */
+  here: z.string().nullable(),
   /** Whether there are more than are listed. */
   isCut: z.boolean(),
 });

@@ -40,7 +40,8 @@ import { type CrashDeps, crashCommands } from './features/crash/crash.ts';
 import { type WorkspaceDeps, workspaceCommands } from './features/dev-servers/dev-servers.ts';
 import { type MoveInDeps, moveInCommands } from './features/import/import.ts';
 import { type LimitDeps, limitCommands } from './features/limits/limits.ts';
-import { loginCommands } from './features/logins/login-commands.ts';
+import { findPairing } from './features/logins/find-pairing.ts';
+import { type LoginDeps, loginCommands } from './features/logins/login-commands.ts';
 import { type MachineDeps, type Machines, machineCommands } from './features/machines/machines.ts';
 import { type CompletionDeps, completionCommands } from './features/merge/complete-stage.ts';
 import { createDraftFiles } from './features/messages/drafts.ts';
@@ -112,6 +113,10 @@ export interface Orchestrator {
   createLoginCode(): Promise<string>;
   /** Logs a terminal in. Returns its token. @param name in words */
   createTerminalLogin(name: string): Promise<string>;
+  /** The repository in which it was started; null if it is none, or a project already. */
+  readonly repositoryHere: string | null;
+  /** Registers a repository. @throws Rejection `not_a_repository`, `no_commits` */
+  addProject(path: string): Promise<void>;
   /** As `Callers.requireHolder`. */
   requireCaller: Callers['requireHolder'];
   /** For an embedder in the same process (`createInProcessTransport` of the contract's client). */
@@ -174,6 +179,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       ...running,
       ...services,
       crash: options.crash,
+      findPairing: async () => (config.publicUrl === null ? findPairing({ ...repositories, ...config }) : null),
     });
     // Not earlier: no spawn at a start is urgent, so the start does not wait for one more process.
     storage.spawner.end = useSpawner(config.supervisorSpawns ? { env: userEnvironment(options.env) } : null);
@@ -201,6 +207,11 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       port: gateway.port,
       createLoginCode: services.logins.createCode,
       createTerminalLogin: services.logins.createTerminal,
+      repositoryHere: await services.projects.repositoryHere(),
+      addProject: async (path) => {
+        const { project } = await services.projects.register({ path });
+        await repositories.trust.refresh(project.id);
+      },
       requireCaller: services.callers.requireHolder,
       execute: (frame, watch) => executeCommand(execution, frame, watch),
       onEvent: store.onEvent,
@@ -381,7 +392,7 @@ export type HandlerDeps = BoardParts &
   CrashDeps &
   BudgetDeps &
   RuleDeps &
-  Parameters<typeof loginCommands>[0];
+  LoginDeps;
 
 /** Returns the handlers of all commands; each group has its own file. */
 const commandHandlers = (deps: HandlerDeps): CommandHandlers => ({

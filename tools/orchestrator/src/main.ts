@@ -27,16 +27,22 @@ export function runOrchestrator(addOns: Pick<ComposeOptions, 'loadSharedStores'>
   const notify = runSupervised<OrchestratorConfig, Orchestrator>({
     name: 'orchestrator',
     Config: OrchestratorConfig,
-    start: (config) => {
+    start: async (config) => {
       const onCodeUsed = (codeSha256: string) => void notify({ type: 'login-used', codeSha256 });
       const onUpdate = (text: string) => void notify({ type: 'notice', text });
       const crash = () => void notify({ type: 'crash' });
-      return startOrchestrator(config, { ...addOns, log, env: process.env, onCodeUsed, onUpdate, onLost, crash });
+      const reports = { onCodeUsed, onUpdate, onLost, crash };
+      const orchestrator = await startOrchestrator(config, { ...addOns, log, env: process.env, ...reports });
+      const { repositoryHere } = orchestrator;
+      if (repositoryHere !== null) await notify({ type: 'repository-found', path: repositoryHere });
+      return orchestrator;
     },
     explainFailure,
     onMessage(message, orchestrator) {
       if (message.type === 'create-login' && orchestrator !== undefined)
         void createLogin(message, orchestrator, notify);
+      if (message.type === 'add-project' && orchestrator !== undefined)
+        void addProject(message.path, orchestrator, notify);
     },
     log,
   });
@@ -52,6 +58,16 @@ function explainFailure(error: unknown): StartFailure | null {
   if (!(error instanceof AppError)) return null;
   const { code, message } = error;
   return { code, message, fatal: FATAL.has(code) };
+}
+
+async function addProject(path: string, orchestrator: Promise<Orchestrator>, notify: NotifySupervisor): Promise<void> {
+  const text = await orchestrator
+    .then(({ addProject: add }) => add(path))
+    .then(
+      () => `added ${path} as a project.`,
+      (error: unknown) => `${path} was not added: ${messageOf(error)}`,
+    );
+  await notify({ type: 'notice', text });
 }
 
 async function createLogin(

@@ -131,6 +131,10 @@ export const OrchestratorConfig = z.object({
   attentionAfterMinutes: z.number().positive(),
   /** Absolute paths of repositories to register as projects at start. */
   repos: z.array(z.string()),
+  /** The folder in which a person started Callboard; null if that does not matter. */
+  startedIn: z.string().nullable().default(null),
+  /** The command that starts it again, without its port and the options of how it is reached; null for a demo. */
+  startCommand: z.string().nullable().default(null),
   /** SHA-256, in hex, of an API token that authorizes every request; null for none. */
   tokenSha256: z
     .string()
@@ -165,6 +169,8 @@ export const ToServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('configure'), config: z.unknown() }),
   /** Web server only, after `configure`: where the orchestrator listens. */
   z.object({ type: z.literal('orchestrator-at'), url: z.url() }),
+  /** Orchestrator only: register the repository at this path. It answers with a notice. */
+  z.object({ type: z.literal('add-project'), path: z.string() }),
   /** Orchestrator only: make a one-time login code, or log in the terminal of this name. */
   z.object({
     type: z.literal('create-login'),
@@ -193,6 +199,8 @@ export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
   /** Orchestrator: somebody has logged in with this code (SHA-256, in hex). */
   z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
+  /** Orchestrator, before `ready`: it was started in this repository, which is no project. */
+  z.object({ type: z.literal('repository-found'), path: z.string() }),
   /** A line for whoever reads the terminal. */
   z.object({ type: z.literal('notice'), text: z.string() }),
   /** Kill both servers, and start them again as after any crash. */

@@ -11,6 +11,8 @@ const parse = (args: string[], env = {}, base = { cwd: '/here', home: '/home/ann
 
 it('has a default for everything', () => {
   expect(parse([])).toEqual({
+    startedIn: '/here',
+    startCommand: 'npx callboard start',
     port: 3100,
     host: '127.0.0.1',
     exposure: { publicUrl: null, proxies: [], tls: null },
@@ -35,6 +37,16 @@ it('has a default for everything', () => {
       endSessionsAfterMinutes: null,
     },
   });
+});
+
+it('can be started again on the command line, without its port and how it is reached', () => {
+  const given = (args: string, env = {}) => parse(args.split(' '), env).startCommand;
+  expect(given('--port 3200 --data-dir work --host ::1 --public-url http://localhost:8100')).toBe(
+    'npx callboard start --data-dir /here/work',
+  );
+  expect(given('--max-parallel 9 --no-open --orchestrator-port 0', { CALLBOARD_MAX_PARALLEL: '7' })).toBe(
+    'npx callboard start --max-parallel 9 --no-open --orchestrator-port 0',
+  );
 });
 
 it('reads flags', async () => {

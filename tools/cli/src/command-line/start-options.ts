@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { shellQuote } from '@callboard/contract';
 import { addressList, isAddressEntry, loopbackAddresses } from '@callboard/runtime/address-list';
 import { DatabaseUrlError, parseDatabaseUrl } from '@callboard/runtime/database-url';
 import type { Exposure } from '@callboard/runtime/supervision';
@@ -12,6 +13,7 @@ import {
   countOrNone,
   dataDir,
   dataDirFlag,
+  dataDirSuffix,
   type Flag,
   folder,
   type Given,
@@ -313,6 +315,10 @@ export const startFlags: readonly Flag[] = [
 ];
 
 export interface StartOptions {
+  /** The folder in which a person started it; null for a demo, which has a repository of its own. */
+  readonly startedIn: string | null;
+  /** The command that starts it again, without its port and the options of how it is reached; null for a demo. */
+  readonly startCommand: string | null;
   readonly port: number;
   readonly host: string;
   readonly exposure: Exposure;
@@ -370,6 +376,8 @@ const schema = (base: PathBase) =>
 export function parseStartOptions(given: Given, base: PathBase): StartOptions {
   const options = parseGiven(schema(base), given);
   return {
+    startedIn: base.cwd,
+    startCommand: startCommandOf(given, options['data-dir'], base.home),
     port: options.port,
     host: options.host,
     exposure: exposureOf(options),
@@ -387,6 +395,18 @@ export function parseStartOptions(given: Given, base: PathBase): StartOptions {
     isTokenExposed: options.token !== null,
     sharedStore: sharedStoreOf(options),
   };
+}
+
+/** Variables stay set, `--repo` has done its work, and how the board is reached is what a person is about to change. */
+const NOT_REPEATED = new Set([...exposureFlags.map(({ name }) => name), 'port', 'data-dir', 'repo']);
+
+function startCommandOf(given: Given, dataDir: string, home: string): string {
+  const options = [...given].flatMap(([name, { value, from }]) => {
+    if (!from.startsWith('--') || NOT_REPEATED.has(name)) return [];
+    if (typeof value === 'boolean') return [value ? ` --${name}` : ` --no-${name}`];
+    return [value].flat().map((one) => ` --${name} ${shellQuote(one)}`);
+  });
+  return `npx callboard start${dataDirSuffix(dataDir, home)}${options.join('')}`;
 }
 
 const hash = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');

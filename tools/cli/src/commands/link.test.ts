@@ -5,6 +5,7 @@ import { inTerminal } from '../../../../test-support/in-terminal.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
 import { fixture, runProgram } from '../../test/cli-process.ts';
+import { runHere } from '../../test/run-here.ts';
 
 const callboard = (args: string[], env: NodeJS.ProcessEnv = {}) =>
   runProgram(process.execPath, [fixture('callboard.js'), ...args], { ...process.env, INIT_CWD: '', ...env });
@@ -72,4 +73,23 @@ it('prints another link for the key l in a terminal, where Ctrl-C still stops it
   terminal.press('\x03');
   expect(await terminal.ended).toBe(0);
   expect(terminal.said()).toContain('stopped. Running sessions stay alive');
+});
+
+it('prints the QR code of each link that a phone can open in a terminal', async () => {
+  const dataDir = await temporaryFolder();
+  const open = ['--public-url', 'https://callboard.example.com', '--behind-proxy', '127.0.0.1', '--trust-logins'];
+  const place = ['--no-open', '--data-dir', dataDir, ...PORTS, ...open];
+  const command = [process.execPath, fixture('callboard.js'), 'start', ...place];
+  const terminal = inTerminal(command.join(' '), { ...process.env, INIT_CWD: '' });
+  const drawn = (text: string) =>
+    text.replaceAll('\r', '').split('/login?code=one%2Ftime\n\x1b[38;5;16;48;5;231m').length - 1;
+  await eventually(() => expect(terminal.said()).toContain('press l for another login link'));
+  expect(drawn(terminal.said())).toBe(1);
+  terminal.press('l');
+  await eventually(() => expect(drawn(terminal.said())).toBe(2));
+  const link = (isTerminal: boolean) => runHere(['link', '--data-dir', dataDir], { isTerminal, columns: () => 80 });
+  expect(drawn((await link(true)).out)).toBe(1);
+  expect((await link(false)).out).toBe('https://callboard.example.com/login?code=one%2Ftime');
+  terminal.press('\x03');
+  expect(await terminal.ended).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dataDir, dataDirFlag, dataDirSuffix, parseGiven } from '../command-line/flags.ts';
 import { CliError } from '../errors.ts';
+import { printQrCode } from '../login-links.ts';
 import { askForLink, askToLogIn, findSupervisor } from '../supervisor/control-socket.ts';
 import type { Command } from './command.ts';
 
@@ -69,7 +70,9 @@ export const link: Command = {
         `no Callboard runs on ${folder}. A demo names its own data directory, for --data-dir. Or start one, which prints a link: ${start}`,
       );
     }
-    platform.out(await askForLink(folder));
+    const newLink = await askForLink(folder);
+    platform.out(newLink);
+    printQrCode(newLink, platform);
     return 0;
   },
 };

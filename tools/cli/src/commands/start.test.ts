@@ -194,6 +194,23 @@ it("resolves paths against the user's folder, not the one where npm runs scripts
   await program.ended;
 });
 
+it('says without a terminal how the repository it is started in becomes a project, unless it is its own clone or another is named', async () => {
+  const program = startOn(await temporaryFolder(), { REPOSITORY: '/code/till' });
+  await boardPort(program);
+  program.child.kill('SIGTERM');
+  await program.ended;
+  const line = 'callboard: /code/till is not a project yet; add it on the board, or start with --repo .\n';
+  expect(program.stderr().startsWith(line)).toBe(true);
+  const named = ['--repo', await temporaryFolder()];
+  for (const [path, args] of [[resolve(fixture('../../../..'))], ['/code/till', named]] as const) {
+    const silent = startOn(await temporaryFolder(), { REPOSITORY: path }, args);
+    await boardPort(silent);
+    silent.child.kill('SIGTERM');
+    await silent.ended;
+    expect(silent.stderr()).not.toContain('project');
+  }
+});
+
 it('warns about a token that others can read, and passes on only its hash', async () => {
   const program = startOn(await temporaryFolder(), { CALLBOARD_TOKEN: 'hush' });
   const { web, orchestrator } = await reportsOf(await boardPort(program));

@@ -1,6 +1,6 @@
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { isAlive } from '@callboard/runtime/process-identity';
@@ -19,7 +19,7 @@ import { exists, explainFolderError, makeFolder } from '../data-folder.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { explainRunning, explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
-import type { Platform } from '../platform.ts';
+import { inPackage, type Platform } from '../platform.ts';
 import { createProgress } from '../progress.ts';
 import { runProgram } from '../run-program.ts';
 import { findSharedStore, type SharedStore } from '../shared-store.ts';
@@ -32,7 +32,7 @@ import {
   type SupervisorRecord,
   serveControl,
 } from '../supervisor/control-socket.ts';
-import { createSupervisor } from '../supervisor/supervisor.ts';
+import { createSupervisor, type Supervisor } from '../supervisor/supervisor.ts';
 import type { Command } from './command.ts';
 
 /** `callboard start`: runs Callboard until it is stopped. */
@@ -108,6 +108,7 @@ async function supervise(
       },
     }).catch((error: unknown) => log(`callboard link and callboard login will not work: ${messageOf(error)}`));
     if (closeControl) ends.defer(closeControl);
+    if (options.repos.length === 0) await offerRepository(supervisor, platform, stop);
     ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, platform));
     await untilAborted(stop);
     progress.say('stopping; press Ctrl-C again to end it at once');
@@ -119,6 +120,27 @@ async function supervise(
   }
   sayHowToEndSessions(options, platform);
   return 0;
+}
+
+/** The folder of a clone of Callboard, in which `npm start` runs. */
+const OWN_CLONE = resolve(inPackage('../..'));
+
+/**
+ * Asks whether the repository in which Callboard was started becomes a project, unless it is one, or Callboard's own. Without a
+ * terminal it says how.
+ * @throws the signal's reason if it aborts
+ */
+async function offerRepository(supervisor: Supervisor, { ask, err }: Platform, stop: AbortSignal): Promise<void> {
+  const path = supervisor.repositoryHere();
+  if (path === null || path === OWN_CLONE) return;
+  for (;;) {
+    const answer = await ask(`Add ${path} as a project? [Y/n] `, stop);
+    if (answer === null)
+      return err(`callboard: ${path} is not a project yet; add it on the board, or start with --repo .`);
+    if (/^\s*(y(es)?)?\s*$/i.test(answer)) return supervisor.addProject(path);
+    if (/^\s*no?\s*$/i.test(answer)) return;
+    err(`callboard: ${JSON.stringify(answer.trim())} is neither y nor n.`);
+  }
 }
 
 /** What belongs to a shared store would else be without effect, on another store than the person meant. @throws UsageError */

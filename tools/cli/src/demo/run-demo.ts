@@ -39,7 +39,8 @@ export async function runDemo(given: StartOptions, platform: Platform, signals: 
 
   const token = randomBytes(32).toString('base64url');
   const tokenSha256 = createHash('sha256').update(token, 'utf8').digest('hex');
-  const options = { ...given, claudePath, dataDir, repos: [repository], tokenSha256 };
+  const own = { claudePath, dataDir, repos: [repository], tokenSha256, startedIn: null, startCommand: null };
+  const options = { ...given, ...own };
   const lock = await acquireSupervisorLock(dataDir, options.port, platform.now());
   stack.defer(lock.release);
   const log = (line: string) => platform.err(`callboard: ${line}`);

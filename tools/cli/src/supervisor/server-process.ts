@@ -25,6 +25,8 @@ export interface ServerProcess {
    * @throws CliError in the words of the server, if it could not make one
    */
   createLogin(login: WantedLogin): Promise<string | null>;
+  /** Lost if the process is ending, which `ended` reports. */
+  send(message: ToServer): void;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -42,6 +44,8 @@ export interface ServerProcessDeps {
   readonly onLoginUsed: (codeSha256: string) => void;
   /** A person wants to see both servers crash. */
   readonly onCrash: () => void;
+  /** It was started in this repository, which is no project. */
+  readonly onRepositoryFound: (path: string) => void;
   /** A line for the terminal. */
   readonly onNotice: (text: string) => void;
   readonly onUnexpected: (message: string) => void;
@@ -63,7 +67,6 @@ function startServerProcess(deps: ServerProcessDeps): ServerProcess {
     for (const login of logins.values()) login.resolve(null);
     logins.clear();
   });
-  // If a message cannot be sent the process is ending, which `ended` reports.
   const send = (message: ToServer) => void (child.connected && child.send(message, () => {}));
   const startsProgram = hostProgramsOf(child); // git and `claude`, for the orchestrator: its own event loop would stop for them
   child.on('message', (raw) => {
@@ -87,6 +90,8 @@ function startServerProcess(deps: ServerProcessDeps): ServerProcess {
         return deps.onLoginUsed(message.codeSha256);
       case 'crash':
         return deps.onCrash();
+      case 'repository-found':
+        return deps.onRepositoryFound(message.path);
       case 'notice':
         return deps.onNotice(message.text);
       case 'login-failed':
@@ -98,6 +103,7 @@ function startServerProcess(deps: ServerProcessDeps): ServerProcess {
   deps.later?.then(send, () => {});
   return {
     ended,
+    send,
     createLogin: (wanted) => {
       if (!child.connected) return ended.then(() => null);
       const login = Promise.withResolvers<string | null>();
@@ -139,6 +145,7 @@ function endOf(child: ChildProcess): Promise<string> {
 const neverStarted = (error: Error): ServerProcess => ({
   ended: Promise.resolve(`could not be started: ${error.message}`),
   createLogin: () => Promise.resolve(null),
+  send: () => {},
   kill: () => {},
 });
 
@@ -154,6 +161,8 @@ export interface SupervisedServer {
    * @throws CliError if that process could not make one, or the signal's reason
    */
   createLogin(wanted: WantedLogin, signal: AbortSignal): Promise<string>;
+  /** Sends a message to whichever process of the server runs. */
+  send(message: ToServer): void;
   /** Why the server is down and cannot start again before a person mends something, in words; null if it is up, or just restarting. */
   problem(): string | null;
   /** Starts no new process from now on. */
@@ -187,6 +196,8 @@ export interface SupervisedServerDeps {
   readonly onLoginUsed?: (codeSha256: string) => void;
   /** It asked for a crash of both servers. */
   readonly onCrash?: () => void;
+  /** It was started in this repository, which is no project. */
+  readonly onRepositoryFound?: (path: string) => void;
 }
 
 export interface RestartTiming {
@@ -230,6 +241,7 @@ export function superviseServer(deps: SupervisedServerDeps): SupervisedServer {
         if (code !== null) return code;
       }
     },
+    send: (message) => runs.current()?.send(message),
     problem: runs.problem,
     retire: () => stopping.abort(),
     stop: async () => {
@@ -295,6 +307,7 @@ function createRuns(deps: SupervisedServerDeps, readiness: Readiness, restartDel
         },
         onLoginUsed: (codeSha256) => deps.onLoginUsed?.(codeSha256),
         onCrash: () => deps.onCrash?.(),
+        onRepositoryFound: (path) => deps.onRepositoryFound?.(path),
         onNotice: log,
         onUnexpected: (message) => log(`the ${name} sent an unexpected message: ${message}`),
       });

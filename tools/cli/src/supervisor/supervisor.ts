@@ -27,6 +27,10 @@ export interface Supervisor {
    * Logs in a terminal of this name, after `start`. Resolves with its token and the address of the board. Throws as `createLink`.
    */
   logInTerminal(terminal: string, heldFile: string, signal: AbortSignal): Promise<TerminalAccess>;
+  /** The repository in which a person started Callboard, after `start`; null if it is none, or a project already. */
+  repositoryHere(): string | null;
+  /** Registers a repository. Its result goes to the log. */
+  addProject(path: string): void;
   /** Why a server is down until a person mends something, in words. Empty while all is well. */
   problems(): string[];
   /** Resolves when somebody has logged in with this link. */
@@ -79,6 +83,7 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
   const running: SupervisedServer[] = [];
   /** Called when a code is used, by its hash. */
   const waiting = new Map<string, () => void>();
+  let repositoryHere: string | null = null;
   let stopping: Promise<void> | undefined;
 
   const superviseOrchestrator = () =>
@@ -89,6 +94,9 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       port: options.orchestratorPort,
       configOn: (port) => orchestratorConfig(deps, secret, port),
       onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
+      onRepositoryFound: (path) => {
+        repositoryHere = path;
+      },
       onCrash: () => {
         for (const server of running) server.crash();
       },
@@ -146,6 +154,8 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
       requireUp(running);
       return logIn({ terminal, heldFile }, signal);
     },
+    repositoryHere: () => repositoryHere,
+    addProject: (path) => running[0]?.send({ type: 'add-project', path }),
     problems: () => problemsOf(running),
     whenFollowed: (link) => {
       const code = new URL(link).searchParams.get('code') ?? '';
@@ -215,6 +225,8 @@ const orchestratorConfig = (
   attentionAfterMinutes: options.attentionAfterMinutes,
   agentUser: options.agentUser,
   repos: [...options.repos],
+  startedIn: options.startedIn,
+  startCommand: options.startCommand,
   tokenSha256: options.tokenSha256,
   publicUrl: options.exposure.publicUrl,
   databaseUrl,

@@ -218,7 +218,7 @@ async function registerProjects(
     places,
     home: homeOf(env),
     dataDir: config.dataDir,
-    startedIn: env.INIT_CWD ?? env.PWD, // npm runs a script in the package's folder and keeps the person's in the first
+    startedIn: config.startedIn,
     requireMachine,
   });
   for (const path of config.repos) await projects.register({ path });

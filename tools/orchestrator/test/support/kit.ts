@@ -122,6 +122,8 @@ async function prepare(given: KitOptions) {
     diskReserveMb: given.diskReserveMb ?? 0,
     attentionAfterMinutes: given.attentionAfterMinutes ?? 10,
     repos: [repo],
+    startedIn: null,
+    startCommand: 'npx callboard start',
     tokenSha256: null,
     publicUrl: null,
     databaseUrl: given.machine?.databaseUrl ?? (isInDatabase(given) ? await createDatabase() : null),

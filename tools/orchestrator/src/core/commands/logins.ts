@@ -41,7 +41,7 @@ export interface Logins {
   /** Creates a one-time code for a login link. */
   createCode(): Promise<string>;
   /** Creates a one-time code for one more browser of this person, valid for an hour. */
-  invite(name: string): Promise<CommandReply<'create_login_code'>>;
+  invite(name: string): Promise<Omit<CommandReply<'create_login_code'>, 'pairing'>>;
   /** Logs a terminal of the person at this machine in. Returns its token, which is not stored. @param name in words: "Terminal on desk" */
   createTerminal(name: string): Promise<string>;
   /** Makes a token that reads the metrics and can do nothing else. Returns it; it is not stored. @param by who asked for it */

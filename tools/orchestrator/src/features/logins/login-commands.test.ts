@@ -3,6 +3,7 @@ import type { Logins } from '../../core/commands/logins.ts';
 import { loginCommands } from './login-commands.ts';
 
 const invitations: string[] = [];
+const pairing = { sshTarget: 'ada@desk', startCommand: null, tailscale: null };
 const logins = {
   invite: async (name: string) => {
     invitations.push(name);
@@ -10,7 +11,10 @@ const logins = {
   },
   createMetricsToken: async (by: string) => `metrics of ${by}`,
 } as Partial<Logins> as Logins;
-const { create_login_code: addDevice, create_metrics_token: addMetrics } = loginCommands({ logins });
+const { create_login_code: addDevice, create_metrics_token: addMetrics } = loginCommands({
+  logins,
+  findPairing: async () => pairing,
+});
 
 const from = (kind: 'page' | 'token', loginId: string | null) => {
   const actor = { name: 'Ada' };
@@ -18,7 +22,7 @@ const from = (kind: 'page' | 'token', loginId: string | null) => {
 };
 
 it('lets a page add a device, in the name of its person, and refuses every token', async () => {
-  expect(await addDevice({}, from('page', 'login-1'))).toMatchObject({ code: 'c1' });
+  expect(await addDevice({}, from('page', 'login-1'))).toMatchObject({ code: 'c1', pairing });
   for (const loginId of [null, 'login-2']) {
     await expect(async () => addDevice({}, from('token', loginId))).rejects.toMatchObject({ code: 'page_only' });
   }

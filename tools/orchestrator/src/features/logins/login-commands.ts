@@ -1,3 +1,4 @@
+import type { Pairing } from '@callboard/contract';
 import { type CommandHandlers, requireLogin, requirePage } from '../../core/commands/command-handler.ts';
 import type { Logins } from '../../core/commands/logins.ts';
 import { Rejection } from '../../lib/errors.ts';
@@ -12,12 +13,19 @@ type LoginCommands =
   | 'auth_check'
   | 'auth_logout';
 
-export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandlers, LoginCommands> => ({
+export interface LoginDeps {
+  logins: Logins;
+  /** Finds out what could lead other devices here; null if there is an address that they open. */
+  findPairing: () => Promise<Pairing | null>;
+}
+
+export const loginCommands = ({ logins, findPairing }: LoginDeps): Pick<CommandHandlers, LoginCommands> => ({
   get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
   remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
   create_login_code: async (_, { actor, login }) => {
     requirePage(login, 'Add a device'); // a token must not make a login that outlives it
-    return logins.invite(actor.name);
+    const [invitation, pairing] = await Promise.all([logins.invite(actor.name), findPairing()]);
+    return { ...invitation, pairing };
   },
   create_metrics_token: async (_, { actor, login }) => {
     requirePage(login, 'Make a token for metrics');

@@ -2,7 +2,10 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
-import { listFolders } from './projects.ts';
+import { createGitLab } from '../../../test/support/repository.ts';
+import { openTestStore } from '../../../test/support/test-store.ts';
+import { createWorktrees } from '../../core/worktrees/worktrees.ts';
+import { createProjects, listFolders } from './projects.ts';
 
 async function setUp() {
   const home = await temporaryFolder();
@@ -37,13 +40,32 @@ it('begins with the repository in which Callboard was started, wherever that is,
   await mkdir(join(elsewhere, 'till', '.git'), { recursive: true });
   await mkdir(join(elsewhere, 'till', 'src'));
   const listed = async (startedIn: string, path?: string) => {
-    const { folders } = await listFolders({ home, dataDir: '/nowhere', startedIn }, path);
-    return folders.map((folder) => folder.name);
+    const { folders, here } = await listFolders({ home, dataDir: '/nowhere', startedIn }, path);
+    expect(here).toBe(here === null ? null : folders[0]?.path);
+    return folders.map(({ name, path: at }) => (at === here ? `here: ${name}` : name));
   };
-  expect((await listed(join(elsewhere, 'till', 'src')))[0]).toBe('till');
-  expect((await listed(join(home, 'shop'))).slice(0, 2)).toEqual(['shop', 'notes']);
-  expect(await listed(join(elsewhere, 'till'), home)).not.toContain('till');
-  expect(await listed(elsewhere)).not.toContain('till');
+  expect((await listed(join(elsewhere, 'till', 'src')))[0]).toBe('here: till');
+  expect((await listed(join(home, 'shop'))).slice(0, 2)).toEqual(['here: shop', 'notes']);
+  expect(await listed(join(elsewhere, 'till'), home)).not.toContain('here: till');
+  expect(await listed(elsewhere)).not.toContain('here: till');
+});
+
+it('finds the main checkout in which Callboard was started, unless that is the home folder or a project', async () => {
+  const lab = await createGitLab();
+  const till = await lab.repository('till');
+  const worktree = join(lab.folder, 'till-2');
+  await lab.git(till, 'worktree', 'add', '--quiet', worktree);
+  await mkdir(join(till, 'src'));
+  const { store } = await openTestStore();
+  const worktrees = createWorktrees({ dataDir: lab.folder, env: lab.env });
+  const startIn = (startedIn: string, home = '/nowhere') =>
+    createProjects({ store, worktrees, home, dataDir: '/nowhere', startedIn });
+  expect(await startIn(join(till, 'src')).repositoryHere()).toBe(till);
+  expect(await startIn(till, till).repositoryHere()).toBeNull();
+  expect(await startIn(worktree).repositoryHere()).toBeNull();
+  expect(await startIn(lab.folder).repositoryHere()).toBeNull();
+  await startIn(till).register({ path: till });
+  expect(await startIn(till).repositoryHere()).toBeNull();
 });
 
 it('begins above a home folder that does not exist', async () => {

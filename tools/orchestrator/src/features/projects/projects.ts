@@ -21,6 +21,7 @@ import { refusePin } from '../../core/session/stages.ts';
 import type { Worktrees } from '../../core/worktrees/worktrees.ts';
 import { Rejection } from '../../lib/errors.ts';
 import { expandHome, pathExists } from '../../platform/files.ts';
+import { locateCheckout } from '../../platform/git/locate-checkout.ts';
 import { requireProject, requireStage, type Store, type Tx } from '../../store/store.ts';
 import type { ProjectGitSettings } from './git-settings.ts';
 
@@ -31,6 +32,8 @@ export interface Projects {
    * @throws Rejection `not_a_repository`, `no_commits`
    */
   register(project: NewProject): Promise<{ project: Project; created: boolean }>;
+  /** The repository in which Callboard was started; null if it is none, or a project already. */
+  repositoryHere(): Promise<string | null>;
   /** Lists folders, for choosing a repository. @throws Rejection `bad_request`, `unknown_folder`, `folder_unreadable` */
   folders(path?: string): Promise<FolderList>;
   /** Changes the name or the settings. @throws Rejection `unknown_project` */
@@ -114,6 +117,11 @@ export function createProjects({
       return registered;
     },
     remoteOf,
+    async repositoryHere() {
+      const here = await startedInRepository(places);
+      const root = here === null ? null : await realpath(here.path);
+      return root === null || (await store.read.projects.findByPath(root)) !== null ? null : root;
+    },
     folders: (path) => listFolders(places, path),
     async update(id, patch) {
       const pin = patch.settings?.machine;
@@ -176,8 +184,8 @@ export interface FolderDeps {
   home: string;
   /** Callboard's own folder, which is not listed. */
   dataDir: string;
-  /** Where Callboard was started; undefined if unknown. */
-  startedIn?: string | undefined;
+  /** Where Callboard was started; null if unknown. */
+  startedIn?: string | null;
 }
 
 const MAX = 500;
@@ -190,7 +198,10 @@ const NOT_LISTED = ['/proc', '/sys', '/dev'];
  * content is read.
  * @throws Rejection `bad_request`, `unknown_folder`, `folder_unreadable`
  */
-export async function listFolders({ home, dataDir, startedIn }: FolderDeps, given?: string): Promise<FolderList> {
+export async function listFolders(
+  { home, dataDir, startedIn = null }: FolderDeps,
+  given?: string,
+): Promise<FolderList> {
   const wanted = given === undefined ? await existingFolder(home) : expandHome(given, home);
   if (!isAbsolute(wanted) || wanted.includes('\0'))
     throw new Rejection('bad_request', `${given} is not an absolute path. Start it with / or ~.`);
@@ -205,13 +216,14 @@ export async function listFolders({ home, dataDir, startedIn }: FolderDeps, give
   const shown = entries.filter((entry) => !entry.name.startsWith('.') && !isOff(join(path, entry.name)));
   const found = (await Promise.all(shown.map((entry) => folderOf(path, entry)))).filter((folder) => folder !== null);
   found.sort((a, b) => Number(b.isRepository) - Number(a.isRepository) || a.name.localeCompare(b.name, 'en'));
-  const here = given === undefined && startedIn !== undefined ? await repositoryAbove(startedIn) : null;
+  const here = given === undefined && startedIn !== null ? await repositoryAbove(startedIn) : null;
   const offered = here === null || isOff(here.path) ? [] : [here];
   const folders = [...offered, ...found.filter((one) => one.path !== here?.path)];
   return {
     folder: { name: basename(path) || path, path, isRepository: await isRepository(path) },
     parent: path === dirname(path) ? null : dirname(path),
     folders: folders.slice(0, MAX),
+    here: offered[0]?.path ?? null,
     isCut: folders.length > MAX,
   };
 }
@@ -236,6 +248,15 @@ async function folderOf(parent: string, entry: Dirent): Promise<Folder | null> {
 async function repositoryAbove(folder: string): Promise<Folder | null> {
   if (await isRepository(folder)) return { name: basename(folder) || folder, path: folder, isRepository: true };
   return folder === dirname(folder) ? null : repositoryAbove(dirname(folder));
+}
+
+/**
+ * The main checkout in which Callboard was started. Not one that is the whole home folder: whoever keeps their settings in git would
+ * be asked at every start.
+ */
+async function startedInRepository({ home, startedIn = null }: FolderDeps): Promise<Folder | null> {
+  const here = startedIn === null ? null : await repositoryAbove(startedIn);
+  return here !== null && here.path !== home && locateCheckout(here.path)?.isPlain === true ? here : null;
 }
 
 /** A worktree has a file `.git`. Whether git accepts it shows when it is chosen. */

@@ -95,7 +95,7 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
       />
     );
   if (data === undefined) return <Panel h={264} aria-busy />;
-  const { folder, parent, folders, isCut } = data;
+  const { folder, parent, folders, here, isCut } = data;
   return (
     <Panel
       component="section"
@@ -129,22 +129,23 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
           <MiddleCut text={folder.path} />
         </Box>
       </Group>
+      {folders.length === 0 && (
+        <Hint size="xs" p="8px 12px">
+          No folders here.
+        </Hint>
+      )}
       <Box component="ul" className="scrolls" p="xs">
         {folders.map((one) => (
           <Row
             key={one.path}
             folder={one}
+            isHere={one.path === here}
             isChosen={one.path === chosen}
             isKnown={known.includes(one.path)}
             press={() => (one.isRepository ? choose(one.path) : setAt(one.path))}
           />
         ))}
       </Box>
-      {folders.length === 0 && (
-        <Hint size="xs" p="8px 12px">
-          No folders here.
-        </Hint>
-      )}
       {isCut && (
         <Hint size="xs" p="8px 12px">
           Only the first {folders.length} are listed. Type the path below.
@@ -156,13 +157,15 @@ function FolderPicker({ chosen, choose }: FolderPickerProps) {
 
 interface RowProps {
   folder: Folder;
+  /** Callboard was started in it. */
+  isHere: boolean;
   isChosen: boolean;
   /** It is on the board already. */
   isKnown: boolean;
   press: () => void;
 }
 
-function Row({ folder: { name, isRepository }, isChosen, isKnown, press }: RowProps) {
+function Row({ folder: { name, path, isRepository }, isHere, isChosen, isKnown, press }: RowProps) {
   const Icon = isRepository ? IconGitBranch : IconFolder;
   return (
     <li>
@@ -176,7 +179,7 @@ function Row({ folder: { name, isRepository }, isChosen, isKnown, press }: RowPr
       >
         <Icon size={16} aria-hidden />
         <Text span inherit flex={1} truncate>
-          {name}
+          {isHere ? `Here: ${path}` : name}
         </Text>
         <Hint span size="xs">
           {isKnown ? 'on the board' : isRepository ? 'repository' : ''}
