@@ -110,7 +110,7 @@ describe.skipIf(!hasNginx && !hasCaddy)('behind a proxy', () => {
     expect((await askHttps(site, '/worker.js', script)).body).toContain('registration.unregister()');
     const manifest = await askHttps(site, '/manifest.webmanifest');
     expect(manifest.headers.get('content-type')).toMatch(/^application\/manifest\+json/);
-    expect(JSON.parse(manifest.body)).toMatchObject({ scope: '/', display: 'standalone' });
+    expect(JSON.parse(manifest.body)).toMatchObject({ scope: '.', display: 'standalone' });
   }
 
   async function worksThrough(site: HttpsSite) {

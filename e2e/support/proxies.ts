@@ -15,7 +15,7 @@ export type ProxyName = 'nginx' | 'caddy' | 'balancer';
 interface ProxyLocation {
   /** For its files, logs and certificates; outlives it. */
   readonly folder: string;
-  /** The public URL of Callboard. */
+  /** The public URL of Callboard, with its path if it is below one. */
   readonly publicUrl: string;
   /** Where the proxy listens. */
   readonly port: number;
@@ -60,10 +60,12 @@ async function prepareNginx(
   { folder, publicUrl, port, callboardPorts }: ProxyLocation,
 ): Promise<Prepared> {
   const { hostname } = new URL(publicUrl);
+  const base = pathOf(publicUrl);
   const { cert, key, ca } = await makeCertificate(folder, 'proxy', [hostname]);
   const site = await fromPage(name, {
     'listen 443': `listen 127.0.0.1:${port}`,
     [DOCUMENTED.name]: hostname,
+    'location / {': `location ${base}/ {`,
     ...targetsOf(name, callboardPorts),
     '/etc/ssl/callboard.pem': cert,
     '/etc/ssl/callboard.key': key,
@@ -86,6 +88,7 @@ ${site}
 async function prepareCaddy({ folder, publicUrl, port, callboardPorts }: ProxyLocation): Promise<Prepared> {
   const site = await fromPage('caddy', {
     [DOCUMENTED.name]: `${new URL(publicUrl).hostname}:${port}`,
+    'reverse_proxy ': pathOf(publicUrl) === '' ? 'reverse_proxy ' : `reverse_proxy ${pathOf(publicUrl)}/* `,
     ...targetsOf('caddy', callboardPorts),
   });
   const file = join(folder, 'Caddyfile');
@@ -131,12 +134,16 @@ export async function startProxy(name: ProxyName, location: ProxyLocation, atEnd
   });
   return eventually(async () => {
     if (child.exitCode !== null) throw new Error(`${name} has ended: ${said.join('')}`);
-    const site = { origin: location.publicUrl, port: location.port, ca: await ca() };
-    const { status } = await askHttps(site, '/api/health');
+    const { origin } = new URL(location.publicUrl);
+    const site = { origin, port: location.port, ca: await ca() };
+    const { status } = await askHttps(site, `${pathOf(location.publicUrl)}/api/health`);
     if (status !== 200) throw new Error(`${name} answers with ${status}: ${said.join('')}`);
     return site;
   });
 }
+
+/** The path that Callboard is below, without a slash at its end. */
+const pathOf = (publicUrl: string): string => new URL(publicUrl).pathname.replace(/\/$/, '');
 
 function isAlive(pid: number): boolean {
   try {

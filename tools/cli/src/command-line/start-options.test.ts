@@ -111,6 +111,11 @@ it('reads variables', () => {
 });
 
 it.each([
+  [
+    '--public-url http://localhost:8100/team/board/',
+    {},
+    { publicUrl: 'http://localhost:8100/team/board', proxies: [], tls: null },
+  ],
   ['--host ::1 --public-url http://localhost:8100', {}, { publicUrl: 'http://localhost:8100', proxies: [], tls: null }],
   [
     '--host 0.0.0.0 --behind-proxy 127.0.0.1,10.0.0.0/8 --public-url HTTPS://Callboard.Example.com/',
@@ -158,7 +163,8 @@ it.each([
   ['--public-url http://a.example', '--public-url: must begin with https://'],
   [`--public-url http://localhost:1 ${TLS}`, '--public-url: must begin with https://'],
   ['--public-url a.example', '--public-url: "a.example" is not the address of a site'],
-  ['--public-url https://a.example/board', '--public-url: "https://a.example/board" is not the address of a site'],
+  ['--public-url https://a.example/a"b', 'is not the address of a site'],
+  ['--public-url https://a.example/a;b', 'is not the address of a site'],
   ['--public-url https://ann:pw@a.example', 'is not the address of a site'],
   ['--public-url https://a.example?x', 'is not the address of a site'],
 ])('refuses what would let nobody in, or everybody: %s', (args, message) => {

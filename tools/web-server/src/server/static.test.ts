@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { WORKER_PATH } from '@callboard/contract';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { type Harness, startHarness } from '../../test/harness.ts';
 
 let harness: Harness;
@@ -116,4 +116,23 @@ it('serves the service worker under one name, asked for again each time, and end
   }
   const manifest = await harness.app.inject({ url: '/manifest.webmanifest' });
   expect(manifest.headers['content-type']).toMatch(/^application\/manifest\+json/);
+});
+
+it('below a path: tells the pages, and answers with and without the path', async () => {
+  const exposure = { publicUrl: 'http://localhost:80/board', proxies: [], tls: null };
+  const below = await startHarness({ clientDir, exposure });
+  onTestFinished(below.stop);
+  await build();
+  const html = '<!doctype html><head><title>Callboard</title></head><script src="/assets/app-1a2b3c.js"></script>';
+  await writeFile(join(clientDir, 'index.html'), html);
+  for (const url of ['/board', '/board/', '/board/stages/STAGE-1?tab=diff', '/', '/inbox', '/board/index.html']) {
+    const { statusCode, body } = await below.app.inject({ url, headers: page });
+    expect([url, statusCode]).toEqual([url, 200]);
+    expect(body).toContain('<meta name="base-path" content="/board" />');
+    expect(body).toContain('src="/board/assets/app-1a2b3c.js"');
+  }
+  for (const url of ['/board/assets/app-1a2b3c.js', '/assets/app-1a2b3c.js', '/board/api/health', '/api/health'])
+    expect([url, (await below.app.inject({ url })).statusCode]).toEqual([url, 200]);
+  // Another path that begins with the same letters.
+  expect((await below.app.inject({ url: '/boards/assets/app-1a2b3c.js' })).statusCode).toBe(404);
 });
