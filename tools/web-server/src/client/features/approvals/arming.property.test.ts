@@ -8,6 +8,7 @@ import {
   nextChange,
   pressDecides,
   START,
+  swipeDecides,
   UNREADY_MS,
 } from './arming.ts';
 
@@ -197,6 +198,33 @@ it.each(WAYS)('lets no press decide a form unless its enabled button was under t
     }),
     { numRuns: 3_000 },
   );
+});
+
+it.each(WAYS)('lets no swipe decide a form unless it was ready under the finger when it came down: %s', (way) => {
+  let decided = 0;
+  fc.assert(
+    fc.property(story(way), (events) => {
+      let state = START;
+      let beneath: string | null = null;
+      events.forEach((one, index) => {
+        if (one.type === 'press') {
+          const since = one.over === null ? null : sinceReachable(events.slice(0, index), one.over, false);
+          const first = since?.[0];
+          beneath = first !== undefined && one.at - first.at >= UNREADY_MS ? one.over : null;
+        }
+        if ((one.type === 'drawn' || one.type === 'gone') && one.id === beneath) beneath = null;
+        if (one.type === 'left') beneath = null;
+        state = arming(state, one);
+        for (const form of IDS) {
+          if (!swipeDecides(state, form, one.at)) continue;
+          decided += 1;
+          expect(form).toBe(beneath);
+        }
+      });
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(decided).toBeGreaterThan(100);
 });
 
 it.each(WAYS)('names the time of the next change, and no verdict changes before it: %s', (way) => {

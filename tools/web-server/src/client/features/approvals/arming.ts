@@ -57,6 +57,8 @@ export interface Arming {
   held: ReadonlyMap<string, DelayedKey>;
   /** The form whose enabled button was under the last press when it began. */
   pressed: string | null;
+  /** The form that was under the last press when it began, if it could be decided by then: a swipe may decide it. */
+  touched: string | null;
   /** Whether the last press was a tap on a touch screen. Decides how an answer is sent, never whether. */
   isTouch: boolean;
 }
@@ -106,6 +108,7 @@ export const START: Arming = {
   pointer: null,
   held: new Map(),
   pressed: null,
+  touched: null,
   isTouch: false,
 };
 
@@ -141,7 +144,8 @@ function step(state: Arming, event: ArmingEvent): Arming {
       const { button, over, isTouch = false, at } = event;
       const turned = { ...acted(state, at), armed: null, turned: null, isTouch };
       const pressed = isReady(state, button, at) ? button : null;
-      return { ...(over === null ? turned : armedIfReachable(turned, over, at)), pressed };
+      const touched = isReady(state, over, at) ? over : null;
+      return { ...(over === null ? turned : armedIfReachable(turned, over, at)), pressed, touched };
     }
     case 'key-down': {
       const { code, isRepeat, hasText, at } = event;
@@ -158,7 +162,7 @@ function step(state: Arming, event: ArmingEvent): Arming {
     case 'wheel':
       return acted(state, event.at);
     case 'left':
-      return { ...state, isAway: true, armed: null, turned: null, held: new Map(), pressed: null };
+      return { ...state, isAway: true, armed: null, turned: null, held: new Map(), pressed: null, touched: null };
     case 'returned':
       return { ...state, isAway: false, armed: null, actedAt: event.at };
     case 'passed':
@@ -180,6 +184,7 @@ const without = (state: Arming, id: string): Arming => ({
   forms: state.forms.filter((form) => form.id !== id),
   armed: state.armed === id ? null : state.armed,
   pressed: state.pressed === id ? null : state.pressed,
+  touched: state.touched === id ? null : state.touched,
   held: new Map([...state.held].map(([code, key]) => [code, key.formId === id ? { ...key, formId: null } : key])),
 });
 
@@ -231,7 +236,7 @@ function inView(state: Arming, id: string, inViewAt: number | null): Arming {
 function covered(state: Arming, top: Top, at: number): Arming {
   if (top === state.top) return state;
   const forms = state.forms.map((form) => (form.layer === top ? { ...form, at, pointer: state.pointer } : form));
-  return askedFor({ ...state, top, forms, armed: null, pressed: null }, at);
+  return askedFor({ ...state, top, forms, armed: null, pressed: null, touched: null }, at);
 }
 
 /** Moving the pointer onto a form turns to it; a pointer that rests where the form appears does not. */
@@ -277,6 +282,10 @@ const pressingKey = ({ held }: Arming): string | null => [...held.keys()].find((
 /** Whether the latest press may decide this form. */
 export const pressDecides = (state: Arming, id: string, at: number): boolean =>
   state.pressed === id && isReady(state, id, at);
+
+/** Whether a swipe that began with the latest press may decide this form. */
+export const swipeDecides = (state: Arming, id: string, at: number): boolean =>
+  state.touched === id && isReady(state, id, at);
 
 /** Returns when the passing of time alone next changes a verdict; null if it changes none. */
 export function nextChange(state: Arming, at: number): number | null {
@@ -350,6 +359,10 @@ export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEven
   const code = pressingKey(state);
   return code === null ? isReady(state, id, timeStamp) : keyDecides(state, id, code);
 }
+
+/** Whether the swipe in hand may decide the form. */
+export const maySwipeDecide = (id: string, { timeStamp }: Event): boolean =>
+  swipeDecides(useArming.getState().state, id, timeStamp);
 
 /** Whether a click is a tap on a touch screen. A key or assistive software clicks without a press. */
 export const isTap = ({ detail }: Pick<MouseEvent, 'detail'>): boolean =>

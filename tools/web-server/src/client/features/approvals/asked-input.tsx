@@ -25,6 +25,9 @@ import requestStyles from './request.module.css';
 import type { FormProps } from './use-request.ts';
 import { RequestMeta, VerdictActions } from './verdict-actions.tsx';
 
+/** Marks what does not show all of what is asked. */
+export const CUT = 'data-cut';
+
 interface AskedInputProps {
   request: PendingRequest;
   folder: string | null;
@@ -99,7 +102,7 @@ function AskedCommand({ text, isWhole = false }: { text: string; isWhole?: boole
         ) : (
           <>
             <Pieces pieces={pieces} from={0} to={cut.headEnd} />
-            <span className={css.gap}>
+            <span className={css.gap} {...{ [CUT]: true }}>
               <Button variant="subtle" size="compact-sm" aria-expanded={false} onClick={() => setWhole(true)}>
                 Show {cut.hidden}
               </Button>
@@ -317,6 +320,7 @@ function Clipped({ children, isWhole = false }: { children: ReactNode; isWhole?:
         ref={box}
         className={clsx(css.clipped, whole && css.whole, isLong && !whole && css.cut)}
         style={free === null || whole ? undefined : { maxHeight: free }}
+        {...{ [CUT]: (isLong && !whole) || undefined }}
       >
         {children}
       </div>

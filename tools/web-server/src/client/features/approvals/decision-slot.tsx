@@ -18,6 +18,7 @@ import {
   isTap,
   mayClickDecide,
   mayKeyDecide,
+  maySwipeDecide,
   notify,
   PLACE,
   readySelector,
@@ -109,6 +110,7 @@ export function useDecisionGuard() {
     isReady: useArming(readySelector(id)),
     mayKeyDecide: (event: KeyboardEvent) => mayKeyDecide(id, event) && !isForOther(event, id),
     mayClickDecide: (event: MouseEvent) => mayClickDecide(id, event.nativeEvent),
+    maySwipeDecide: (event: Event) => maySwipeDecide(id, event),
   };
 }
 

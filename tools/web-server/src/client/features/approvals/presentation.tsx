@@ -136,20 +136,34 @@ interface OverlayState {
   leaving: ReadonlySet<string>;
   /** The request that a person asked to see. It may open over a page that has its own form. */
   looked: string | null;
+  /** The request that was snoozed by a swipe just now, which can be taken back. */
+  swiped: PendingRequest | null;
   leave(keys: Iterable<string>): void;
   /** The server has been told. */
   left(key: string): void;
   check(key: string): void;
   stopChecking(): void;
+  /** Offers for a moment to call a snoozed request back. */
+  offerBack(request: PendingRequest): void;
+  endOffer(): void;
 }
+
+/** As long as an answer by a tap is held back. */
+const OFFER_MS = 2_000;
 
 export const useOverlayState = create<OverlayState>((set) => ({
   leaving: new Set(),
   looked: null,
+  swiped: null,
   leave: (keys) => set(({ leaving }) => ({ leaving: new Set([...leaving, ...keys]), looked: null })),
   left: (key) => set(({ leaving }) => ({ leaving: new Set([...leaving].filter((other) => other !== key)) })),
   check: (key) => set({ looked: key }),
   stopChecking: () => set({ looked: null }),
+  offerBack(request) {
+    set({ swiped: request });
+    setTimeout(() => set(({ swiped }) => (swiped === request ? { swiped: null } : {})), OFFER_MS);
+  },
+  endOffer: () => set({ swiped: null }),
 }));
 
 /** Returns the overlay's queue: longest-waiting first, without requests that were set aside and without those of the open stage. */

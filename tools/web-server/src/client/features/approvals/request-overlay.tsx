@@ -324,12 +324,36 @@ function RequestDialog({ request, isOpen, isAbove, isInert, close, ...front }: D
   );
 }
 
+/** The edge of the request that follows, behind the card of a phone. */
+function NextCard({ request }: { request: PendingRequest }) {
+  const title = useStageTitle(request.stageId);
+  return (
+    <Group
+      aria-hidden
+      hiddenFrom="sm"
+      className={requestStyles.next}
+      pos="absolute"
+      inset="-8px 10px 0"
+      p="sm"
+      align="flex-start"
+      wrap="nowrap"
+    >
+      <KindIcon kind={request.kind} toolName={request.toolName} size={16} />
+      <Hint span truncate>
+        {title}: {askSummary(request, useFolder(request.stageId))}
+      </Hint>
+    </Group>
+  );
+}
+
 function Named({ request, ...front }: FrontProps) {
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
+  const next = front.all.find((one) => requestKey(one) !== key);
   return (
     <Modal.Content aria-label={title} style={{ paddingBottom: useKeyboardInset() }} {...{ [FRONT]: '', [ROOM]: true }}>
       <NoticePlace />
+      {next !== undefined && <NextCard request={next} />}
       <DecisionSlot key={key} about={key} layer="overlay" className={requestStyles.place}>
         <Content {...front} request={request} />
       </DecisionSlot>

@@ -15,9 +15,10 @@ import heldAnswersStyles from './delayed-answers.module.css';
 import { formParts } from './form-parts.ts';
 import { requestKinds } from './kinds/registry.ts';
 import { askSummary, askTitle, requestText } from './kinds/request-summary.ts';
-import { useLaterOf, useMe, useSetLater } from './presentation.tsx';
+import { useLaterOf, useMe, useOverlayState, useSetLater } from './presentation.tsx';
 import css from './request.module.css';
 import requestHeadStyles from './request-head.module.css';
+import { SwipeToAnswer } from './swipe.tsx';
 import {
   delayedLabel,
   delayedText,
@@ -51,7 +52,7 @@ export function RequestSection({ request, isDetail = false }: RequestSectionProp
       className={isDetail ? clsx(css.place, css.detail) : css.section}
     >
       <RequestHead request={request} hasCrumbs={isDetail} linksStage={false} />
-      <RequestForm request={request} label={title} />
+      <RequestForm request={request} label={title} isCard={isDetail} />
     </DecisionSlot>
   );
 }
@@ -66,7 +67,12 @@ interface DelayedAnswersProps {
 /** What this person just answered by a tap, with Undo, until the server sends it. */
 export function DelayedAnswers({ floats = false, except = null }: DelayedAnswersProps) {
   const held = useDelayedByMe().filter(({ stageId }) => stageId !== except);
-  return <DelayedBar held={held} floats={floats} />;
+  return (
+    <>
+      <DelayedBar held={held} floats={floats} />
+      {held.length === 0 && <SnoozedBar floats={floats} />}
+    </>
+  );
 }
 
 /** The same for one request, in the place of its form. */
@@ -80,26 +86,62 @@ function DelayedBar({ held, floats = false }: { held: readonly PendingRequest[];
       {held.map((request) => (
         <Ending key={requestKey(request)} request={request} />
       ))}
-      {first !== undefined && (
-        <div className={heldAnswersStyles.bar}>
-          <span className="truncate">
-            {held.length === 1 ? <OneDelayed request={first} /> : delayedText(held.flatMap((one) => one.held ?? []))}
-          </span>
-          <Button flex="none" variant="subtle" loading={withdraw.isPending} onClick={() => withdraw.mutate(held)}>
-            Undo
-          </Button>
-        </div>
+      {first?.held !== undefined && (
+        <UndoBar isPending={withdraw.isPending} undo={() => withdraw.mutate(held)}>
+          {held.length === 1 ? (
+            <Done label={delayedLabel(first.held)} request={first} />
+          ) : (
+            delayedText(held.flatMap((one) => one.held ?? []))
+          )}
+        </UndoBar>
       )}
     </div>
   );
 }
 
-function OneDelayed({ request }: { request: PendingRequest }) {
+/** What this person just snoozed by a swipe. It is snoozed already; Undo calls it back. */
+function SnoozedBar({ floats }: { floats: boolean }) {
+  const { swiped, endOffer } = useOverlayState();
+  const setLater = useSetLater();
+  const undo = (request: PendingRequest) => {
+    setLater.mutate({ requests: [request], later: null });
+    endOffer();
+  };
+  return (
+    <div className={heldAnswersStyles.place} data-floats={floats} role="status">
+      {swiped !== null && (
+        <UndoBar undo={() => undo(swiped)}>
+          <Done label="Snoozed" request={swiped} />
+        </UndoBar>
+      )}
+    </div>
+  );
+}
+
+function UndoBar({
+  isPending = false,
+  undo,
+  children,
+}: {
+  isPending?: boolean;
+  undo: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <div className={heldAnswersStyles.bar}>
+      <span className="truncate">{children}</span>
+      <Button flex="none" variant="subtle" loading={isPending} onClick={undo}>
+        Undo
+      </Button>
+    </div>
+  );
+}
+
+function Done({ label, request }: { label: string; request: PendingRequest }) {
   const folder = useFolder(request.stageId);
-  if (request.held === undefined) return null;
   return (
     <>
-      <strong>{delayedLabel(request.held)}</strong> {askSummary(request, folder)}
+      <strong>{label}</strong> {askSummary(request, folder)}
     </>
   );
 }
@@ -124,12 +166,14 @@ interface RequestFormProps {
   request: PendingRequest;
   /** The form's name; omit it in a dialog that has the name. */
   label?: string;
+  /** Whether what surrounds it is a card that a phone can swipe. */
+  isCard?: boolean;
 }
 
 const stay = (event: FormEvent) => event.preventDefault();
 
 /** The form of a request, the same wherever it is shown. */
-export function RequestForm({ request, label }: RequestFormProps) {
+export function RequestForm({ request, label, isCard = true }: RequestFormProps) {
   useEndingNotice(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   const approve = useApprove(request);
   const answer = useAnswer(request);
@@ -138,6 +182,7 @@ export function RequestForm({ request, label }: RequestFormProps) {
     <Flex component="form" direction="column" flex={1} mih={0} aria-label={label} onSubmit={stay}>
       <BeingAnswered request={request} />
       <Body request={request} approve={approve} answer={answer} parts={formParts} />
+      {isCard && <SwipeToAnswer request={request} approve={approve} />}
     </Flex>
   );
 }
