@@ -347,6 +347,8 @@ export const Decision = z.object({
   reason: z.string().nullable(),
   answers: z.record(z.string(), z.string()).nullable(),
   updatedInput: ToolInput.nullable(),
+  /** Hosts that were allowed with the command, for as long as it ran. Left out if none were. */
+  hosts: z.array(z.string()).optional(),
   /** Set if a hook changed the call before a person was asked: what was decided on is not what Claude wrote. */
   inputChange: InputChange.optional(),
   delivery: Delivery,

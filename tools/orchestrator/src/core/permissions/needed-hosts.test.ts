@@ -77,7 +77,15 @@ it('names no host for a command that downloads nothing, or of which nothing is k
 it('never names this machine, its network, or what is no plain host', () => {
   for (const address of ['http://localhost:1', 'https://127.0.0.1', 'https://nexus', 'https://10.0.0.1/npm'])
     expect(hostIn(address)).toBeNull();
-  for (const address of ['', 'tools/b', '${REGISTRY}', 'https://', 'file:///etc', 'https://*.example', 'git+ssh://a.example'])
+  for (const address of [
+    '',
+    'tools/b',
+    '${REGISTRY}',
+    'https://',
+    'file:///etc',
+    'https://*.example',
+    'git+ssh://a.example',
+  ])
     expect(hostIn(address)).toBeNull();
   expect(hostIn('https://Packages.Example:8443/npm')).toBe('packages.example');
 });
