@@ -61,7 +61,10 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
 
   it('lets a command reach the hosts that were allowed with it while it runs, over a crash as well; a later one asks again', async () => {
     const kit = await sandboxedKit(false, { where: 'apart' });
-    const [first, second] = ['one', 'two'].map((name) => `git ls-remote http://${HOST}/${name}.git`);
+    await kit.client.command('update_project', { projectId: 'shop', settings: { sandboxHosts: ['kept.invalid'] } });
+    // The project's own host stays open beside the other one, and after it.
+    const commandFor = (name: string) => `git ls-remote http://${HOST}/${name}.git; curl -sS http://kept.invalid/`;
+    const [first, second] = [commandFor('one'), commandFor('two')];
     const run = (command?: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'List' } }] });
     const stageId = await kit.startStage(prompt({ steps: [run(first), run(second), { text: 'Done.' }] }));
     const asked = await kit.client.event('approval-requested');
@@ -73,8 +76,7 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
       hosts: ['other.invalid'],
     });
     await expect(wrong).rejects.toMatchObject({ code: 'bad_request' });
-    const allowed = kit.client.command('approve_tool', { ...answer, requestId: asked.requestId, hosts: [HOST] });
-    await allowed.catch(() => undefined);
+    await kit.client.command('approve_tool', { ...answer, requestId: asked.requestId, hosts: [HOST] });
     await kit.kill();
     await kit.start();
 
@@ -88,6 +90,8 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
     await kit.client.state(stageId, 'idle');
     const results = (await kit.client.transcript(stageId)).filter((entry) => entry.kind === 'tool-result');
     expect(results.map(({ text }) => text.includes('user denied'))).toEqual([false, true]);
+    const log = await kit.client.command('get_decisions', { kind: 'network' });
+    expect(log.decisions).toMatchObject([{ requestId, asked: `Network ${HOST}`, outcome: 'denied' }]);
   });
 
   itAll('closes a request once its command gives up, so that the next command asks again', async () => {

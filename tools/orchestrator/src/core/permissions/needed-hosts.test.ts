@@ -80,7 +80,7 @@ it('never names this machine, its network, or what is no plain host', () => {
   for (const address of [
     '',
     'tools/b',
-    '${REGISTRY}',
+    '$REGISTRY',
     'https://',
     'file:///etc',
     'https://*.example',

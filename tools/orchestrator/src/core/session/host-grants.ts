@@ -27,8 +27,14 @@ export async function settleHosts(tx: Tx, change: SessionChange): Promise<void> 
   await tellHosts(tx, change);
 }
 
-/** Tells the process the open hosts, again where it may have missed them: a control request that a crash interrupted is never repeated. */
-export async function tellHosts(tx: Tx, { record }: SessionChange): Promise<void> {
+/** Tells a process that may have missed it which hosts are open: a control request that a crash interrupted is never repeated. */
+export async function repeatHosts(tx: Tx, change: SessionChange): Promise<void> {
+  const { openHosts } = change.record;
+  await settleHosts(tx, change);
+  if (change.record.openHosts === openHosts) await tellHosts(tx, change);
+}
+
+async function tellHosts(tx: Tx, { record }: SessionChange): Promise<void> {
   const { stageId, launchId, openHosts } = record;
   if (launchId === null || openHosts === null) return;
   const settings = { sandbox: { network: { allowedDomains: openHosts } } };

@@ -72,7 +72,11 @@ const commandFields = async (tx: Tx, change: SessionChange) => ({
 });
 
 /** Returns the hosts that a command would ask for: not those that it may reach anyway. */
-async function hostFields(tx: Tx, stage: Stage | null, { hosts }: Ask): Promise<Pick<PendingRequest, 'hosts'>> {
+async function hostFields(
+  tx: Tx,
+  stage: Stage | null,
+  { hosts }: Pick<Ask, 'hosts'>,
+): Promise<Pick<PendingRequest, 'hosts'>> {
   if (hosts === undefined || stage === null) return {};
   const project = await tx.projects.find(stage.projectId);
   const rules = await tx.rules.listFor(stage.projectId, stage.id, tx.now);
