@@ -62,8 +62,9 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
   it('lets a command reach the hosts that were allowed with it while it runs, over a crash as well; a later one asks again', async () => {
     const kit = await sandboxedKit(false, { where: 'apart' });
     await kit.client.command('update_project', { projectId: 'shop', settings: { sandboxHosts: ['kept.invalid'] } });
-    // The project's own host stays open beside the other one, and after it.
-    const commandFor = (name: string) => `git ls-remote http://${HOST}/${name}.git; curl -sS http://kept.invalid/`;
+    // What the launch itself allows and denies stays as it is, meanwhile and afterwards.
+    const rest = `curl -sS http://kept.invalid/; ls ${kit.dataDir}`;
+    const commandFor = (name: string) => `git ls-remote http://${HOST}/${name}.git; ${rest}`;
     const [first, second] = [commandFor('one'), commandFor('two')];
     const run = (command?: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'List' } }] });
     const stageId = await kit.startStage(prompt({ steps: [run(first), run(second), { text: 'Done.' }] }));
@@ -90,6 +91,10 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
     await kit.client.state(stageId, 'idle');
     const results = (await kit.client.transcript(stageId)).filter((entry) => entry.kind === 'tool-result');
     expect(results.map(({ text }) => text.includes('user denied'))).toEqual([false, true]);
+    for (const { text } of results) {
+      expect(text).toMatch(/^worktrees$/m);
+      expect(text).not.toContain('store.sqlite');
+    }
     const log = await kit.client.command('get_decisions', { kind: 'network' });
     expect(log.decisions).toMatchObject([{ requestId, asked: `Network ${HOST}`, outcome: 'denied' }]);
   });

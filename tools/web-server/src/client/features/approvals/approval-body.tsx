@@ -129,7 +129,11 @@ export function ApprovalBody({ request, approve }: FormProps) {
         caption={
           hosts.length > 0 && (
             <Checkbox
-              label={`Let it reach ${visibleText(hosts.join(', '), 'command')} while it runs`}
+              label={
+                <>
+                  Let it reach <strong>{visibleText(hosts.join(', '), 'command')}</strong> while it runs
+                </>
+              }
               checked={withHosts}
               disabled={sent}
               onChange={(event) => change({ withHosts: event.currentTarget.checked })}
