@@ -569,7 +569,7 @@ const staysInForeground = ({ input }: Ask): boolean =>
   input.dangerouslyDisableSandbox !== true && input.run_in_background !== true;
 
 /** Adds to each command that is asked for the hosts that it usually needs. What cannot be read in time is left out. */
-async function addHosts(lines: readonly LastingLine[], find: FindHosts): Promise<LastingLine[]> {
+export async function addHosts(lines: readonly LastingLine[], find: FindHosts): Promise<LastingLine[]> {
   const withHosts = async (event: LastingEvent): Promise<LastingEvent> => {
     if (event.type !== 'asked' || event.ask.toolName !== 'Bash' || !staysInForeground(event.ask)) return event;
     const hosts = (await inTime(find(textField(event.ask.input, 'command')), HOSTS_WAIT_MS)) ?? [];
