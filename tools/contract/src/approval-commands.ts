@@ -128,7 +128,7 @@ export const requestDocs = (): DocsOf<typeof requestCommands> => {
       tag: 'requests',
       summary: 'Allow or deny a request',
       description:
-        'The first answer wins; later ones are refused with the decision that stands. `updatedInput` replaces the whole input of the call. The rules of `updatedPermissions` are kept for the stage, or with `remember` for its project. `deny` declines a question or a form. With `hold`, the answer is kept back for two seconds, over restarts as well, and sent once at `heldUntil` unless it was taken back; until then every other answer is refused with `answer_held`.',
+        'The first answer wins; later ones are refused with the decision that stands. `updatedInput` replaces the whole input of the call. The rules of `updatedPermissions` are kept for the stage, or with `remember` for its project. `hosts` lets a command reach hosts that its request names, while it runs. `deny` declines a question or a form. With `hold`, the answer is kept back for two seconds, over restarts as well, and sent once at `heldUntil` unless it was taken back; until then every other answer is refused with `answer_held`.',
       problems: ANSWER_PROBLEMS,
       example: {
         input: { ...onStage, requestId: pending.requestId, decision: 'allow' },

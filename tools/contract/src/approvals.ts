@@ -25,11 +25,12 @@ export function askedTexts({
   suggestions,
   commands,
   leavesSandbox,
+  hosts = [],
 }: PendingRequest): Asked[] {
   const said = [description, reason, agent, parentAgent, leavesSandbox?.reason ?? null].flatMap((text): Asked[] =>
     text === null ? [] : [[text, 'prose']],
   );
-  const exact = [toolName, blockedPath ?? ''].map((text): Asked => [text, 'command']);
+  const exact = [toolName, blockedPath ?? '', ...hosts].map((text): Asked => [text, 'command']);
   const running = commands.map(({ text, isBackground }): Asked => [text, isBackground ? 'prose' : 'command']);
   return [...exact, ...said, ...running, ...textsIn(input, kindOfInput(toolName)), ...textsIn(suggestions, 'command')];
 }
@@ -270,6 +271,11 @@ export const PendingRequest = z.object({
   stakes: z.array(Risk).default([]),
   /** For a `Write`: whether its file existed when it asked; left out if unknown. */
   fileExists: z.boolean().optional(),
+  /**
+   * For a command in the sandbox: the hosts that it usually needs and would ask for once it runs. `hosts` of the answer allows them with
+   * it. Left out if none are known.
+   */
+  hosts: z.array(z.string()).optional(),
   /** Set if a hook changed the call: `input` is what would run. Left out if Claude wrote it. */
   inputChange: InputChange.optional(),
   createdAt: z.iso.datetime(),
@@ -341,6 +347,8 @@ export const Decision = z.object({
   reason: z.string().nullable(),
   answers: z.record(z.string(), z.string()).nullable(),
   updatedInput: ToolInput.nullable(),
+  /** Hosts that were allowed with the command, for as long as it ran. Left out if none were. */
+  hosts: z.array(z.string()).optional(),
   /** Set if a hook changed the call before a person was asked: what was decided on is not what Claude wrote. */
   inputChange: InputChange.optional(),
   delivery: Delivery,
@@ -391,6 +399,8 @@ export const ApproveBody = z.strictObject({
   remember: RuleScope.optional(),
   /** When the kept rules stop by themselves; never without it. */
   rememberUntil: z.iso.datetime().optional(),
+  /** With `allow`: hosts of the request that its command may reach while it runs. Another host, or a later command, asks as usual. */
+  hosts: z.array(z.string()).max(20).optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */
   interrupt: z.boolean().optional(),
   /** With `deny`, for an elicitation: the form is closed without an answer, neither sent nor declined. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Signal } from './alerts.ts';
+import type { PendingRequest } from './approvals.ts';
 import type { BoardView } from './board.ts';
 import { hasFailed } from './checks.ts';
 import { RequestId, StageId } from './ids.ts';
@@ -76,6 +77,15 @@ export function announcementsOf(view: Pick<BoardView, 'stages' | 'pending' | 'un
   });
   return [...requests, ...stopped, ...finished];
 }
+
+/** Nobody has read a request that was there for less: that it is gone needs no notice. */
+export const UNREAD_MS = 2_000;
+
+/**
+ * Whether a request may be gone again before anybody could read it, so that it is signalled only once it has stood for `UNREAD_MS`: many
+ * commands look a host up and go on without it.
+ */
+export const mayPass = ({ kind }: Pick<PendingRequest, 'kind'>): boolean => kind === 'network';
 
 /** The page on which a person sees what an announcement is about, and can answer it. */
 export function announcementPath({ stageId, requestId }: Pick<Announcement, 'stageId' | 'requestId'>): string {

@@ -1,6 +1,6 @@
 import type { BoardView, StageView } from '@callboard/contract';
 import type { Page } from 'playwright-core';
-import { openAlone } from './open-alone.ts';
+import { openAlone, openPage } from './open-alone.ts';
 
 type Show = (tab?: string) => Promise<void>;
 
@@ -85,6 +85,22 @@ async function inbox(page: Page): Promise<void> {
   await page.getByRole('main').getByText('Dark mode').first().click();
 }
 
+/** Shows a command that names the hosts it needs. */
+async function withHosts(page: Page): Promise<void> {
+  await page.route(BOARD, async (route) => {
+    const response = await route.fetch();
+    const view: BoardView = await response.json();
+    const pending = view.pending.filter(({ toolName }) => toolName === 'Bash').slice(0, 1);
+    for (const one of pending) Object.assign(one, { input: { command: 'npm ci' }, hosts: ['packages.example'] });
+    await route.fulfill({ response, json: { ...view, pending } }).catch(() => undefined);
+  });
+  await openPage(page, '/');
+  await page.getByLabel(/^Let it reach/).check();
+  await page.getByRole('button', { name: 'Allow with network' }).waitFor();
+  await page.waitForTimeout(1_000);
+  await page.unroute(BOARD);
+}
+
 /** The rules of all projects, and calls that Claude Code denied, by the name of the picture. */
 export const rulePictures: Record<string, (page: Page, show: Show) => Promise<void>> = {
   'rules-page': async (page) => {
@@ -104,6 +120,7 @@ export const rulePictures: Record<string, (page: Page, show: Show) => Promise<vo
     await page.unroute('**/api/rules');
     await page.unroute(BOARD);
   },
+  hosts: withHosts,
   'denial-board': (page) => withDenial(page, null, () => openAlone(page, '/')),
   'denial-board-why': (page) => withDenial(page, WHY_NOT, () => openAlone(page, '/')),
   'denial-stage': (page, show) => withDenial(page, null, () => show()),

@@ -7,7 +7,7 @@ import { decision } from './samples.ts';
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const isoAt = (n: number) => new Date(START + n).toISOString();
 const HEAD =
-  'at,stageId,requestId,kind,toolName,asked,toolUseId,outcome,by,waitedMs,reason,answers,updatedInput,delivery,lost,settlement,stageTitle,projectId,denial,device';
+  'at,stageId,requestId,kind,toolName,asked,toolUseId,outcome,by,waitedMs,reason,answers,updatedInput,delivery,lost,settlement,stageTitle,projectId,denial,device,hosts';
 
 /** Newest first, one per millisecond, as in the log. */
 const log = Array.from({ length: 2_500 }, (_, i) => ({
@@ -48,7 +48,7 @@ it.each([
   const lines = response.body.split('\r\n');
   expect(lines[0]).toBe(HEAD);
   expect(lines[1]).toBe(
-    `${isoAt(2_500)},STAGE-1,request-1,approval,Bash,Bash npm test,tool-1,allowed,Ann,1200,,,,written,,,,,,Chrome on Android`,
+    `${isoAt(2_500)},STAGE-1,request-1,approval,Bash,Bash npm test,tool-1,allowed,Ann,1200,,,,written,,,,,,Chrome on Android,`,
   );
   expect(lines).toHaveLength(2_502);
   expect(lines.at(-1)).toBe('');
@@ -75,7 +75,7 @@ it('exports which part of Claude Code denied a call', async () => {
   };
   harness.orchestrator.handlers.get_decisions = () => ({ decisions: [Decision.parse(denied)], next: null });
   const [, line] = (await get('?format=csv&source=rule')).body.split('\r\n');
-  expect(line).toMatch(/,denied,Claude Code,.*,"\{""source"":""rule"",""detail"":""Bash\(npm \*\)""\}",$/);
+  expect(line).toMatch(/,denied,Claude Code,.*,"\{""source"":""rule"",""detail"":""Bash\(npm \*\)""\}",,$/);
   expect(harness.orchestrator.inputsOf('get_decisions')).toMatchObject([{ source: 'rule' }]);
 });
 

@@ -32,14 +32,14 @@ const merged = {
 };
 
 /** The API with these answers, and a terminal that is logged in to it and in a folder of the project. */
-async function setUp(answers: Record<string, unknown> = {}, piped = '') {
+async function setUp(answers: Record<string, unknown> = {}, piped = '', request = sampleRequest()) {
   const home = await temporaryFolder();
   const project = { ...shop, path: home };
   const board = boardView({
     seq: 1,
     projects: [project],
     stages: [stage],
-    pending: [sampleRequest()],
+    pending: [request],
     unsettled: [],
     warnings: [],
     paused: null,
@@ -158,6 +158,7 @@ it.each([
   [['say', '9', 'x'], 'there is no stage "9". List them: npx callboard ls'],
   [['complete', '1', '--commit', 'x'], '--commit: needs --merge'],
   [['allow', 'request-1', '--mode', 'acceptEdits'], '--mode: is for plans only'],
+  [['allow', 'request-1', '--hosts'], '--hosts: this request names no hosts'],
   [['answer', 'request-1', 'x'], 'asks for a yes or no'],
   [['rules', 'add', 'Bash(npm test)'], 'say where the rule applies'],
   [['rules', 'add', 'rm -rf', '--stage', '1'], 'write the rule like'],
@@ -179,6 +180,21 @@ it('sends a message, and says what became of it', async () => {
   );
   expect(sent).toEqual([
     ['POST /api/sessions/STAGE-1/message', { message: 'From a pipe', mode: 'replace', messageId: expect.any(String) }],
+  ]);
+});
+
+it('shows the hosts that a command needs, and allows them with it on request', async () => {
+  const hosts = ['packages.example'];
+  const decision = sampleDecision({ outcome: 'allowed', asked: 'Bash npm ci', delivery: 'confirmed', hosts });
+  const route = 'POST /api/sessions/STAGE-1/approve';
+  const { callboard, sent } = await setUp({ [route]: { decision } }, '', sampleRequest({ hosts }));
+  const { out, err } = await callboard('allow', 'request-1', '--hosts');
+  expect(err).toContain('Needs packages.example');
+  expect(out).toBe('Allowed with packages.example: Bash npm ci');
+  await callboard('allow', 'request-1');
+  expect(sent).toEqual([
+    [route, { requestId: 'request-1', decision: 'allow', hosts }],
+    [route, { requestId: 'request-1', decision: 'allow' }],
   ]);
 });
 

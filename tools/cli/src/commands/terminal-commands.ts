@@ -63,6 +63,7 @@ const allow: Command = {
       'MODE',
       'After a plan: default (ask for each edit) or acceptEdits (edit freely); default otherwise.',
     ),
+    onOff('hosts', 'Let the command reach the hosts that its request names, while it runs.'),
     ...apiFlags,
   ],
   run: async (invocation) => (await import('../terminal/approvals.ts')).allow(invocation),

@@ -245,16 +245,19 @@ type PlanMode = z.infer<typeof PlanMode>;
 export const allow = (invocation: Invocation): Promise<number> =>
   withApiClient(
     invocation,
-    { request: z.string().optional(), mode: PlanMode.optional() },
-    async ({ api, options: { request: id, mode, json }, platform, hint, pageOf }) => {
+    { request: z.string().optional(), mode: PlanMode.optional(), hosts: z.boolean().default(false) },
+    async ({ api, options: { request: id, mode, hosts: withHosts, json }, platform, hint, pageOf }) => {
       const chosen = await chooseRequest({ api, platform, hint }, id);
       const { request } = chosen;
       if (needsAnswer(request)) {
         throw new UsageError(`this request needs an answer: ${hint(`answer ${request.requestId} ANSWER...`)}`);
       }
       if (mode !== undefined && request.kind !== 'plan') throw new UsageError('--mode: is for plans only.');
-      await confirm(chosen, request.kind === 'plan' ? 'Accept this plan?' : 'Allow?', platform);
-      const decision = await allowRequest({ api, pageOf }, request, mode);
+      const hosts = withHosts ? request.hosts : undefined;
+      if (withHosts && hosts === undefined) throw new UsageError('--hosts: this request names no hosts.');
+      const question = hosts === undefined ? 'Allow?' : `Allow with ${hosts.join(', ')}?`;
+      await confirm(chosen, request.kind === 'plan' ? 'Accept this plan?' : question, platform);
+      const decision = await allowRequest({ api, pageOf }, request, { mode, hosts });
       platform.out(json ? safeJson(decision) : decidedText(decision));
     },
   );
@@ -299,10 +302,14 @@ export const needsAnswer = ({ kind }: PendingRequest): boolean => kind === 'ques
 export async function allowRequest(
   { api, pageOf }: Pick<ApiWork<object>, 'api' | 'pageOf'>,
   request: PendingRequest,
-  mode: PlanMode = 'default',
+  { mode = 'default', hosts }: { mode?: PlanMode | undefined; hosts?: readonly string[] | undefined } = {},
 ): Promise<Decision> {
   const updatedPermissions = [{ type: 'setMode', mode, destination: 'session' }];
-  const body = { decision: 'allow' as const, ...(request.kind === 'plan' && { updatedPermissions }) };
+  const body = {
+    decision: 'allow' as const,
+    ...(request.kind === 'plan' && { updatedPermissions }),
+    ...(hosts !== undefined && { hosts: [...hosts] }),
+  };
   try {
     return decisionOf(await api.command('approve_tool', { ...idsOf(request), ...body }));
   } catch (error) {
@@ -320,8 +327,9 @@ const DONE: Readonly<Record<Decision['outcome'], string>> = {
 };
 
 /** Says what a decision did, and how far it got: "Allowed: Bash npm install". */
-export function decidedText({ outcome, asked, delivery, toolName }: Decision): string {
-  const what = `${DONE[outcome]}: ${visibleLine(asked || toolName, 'command')}`;
+export function decidedText({ outcome, asked, delivery, toolName, hosts }: Decision): string {
+  const whom = hosts === undefined ? '' : ` with ${visibleLine(hosts.join(', '), 'command')}`;
+  const what = `${DONE[outcome]}${whom}: ${visibleLine(asked || toolName, 'command')}`;
   if (delivery === 'confirmed' || delivery === 'none') return what;
   if (delivery === 'unknown') return `${what}. It is not known whether Claude received it: look at the board`;
   return `${what} (stored; Claude has not confirmed it yet)`;

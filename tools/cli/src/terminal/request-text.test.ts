@@ -33,6 +33,12 @@ it('shows a command whole, with who asks, since when, why and what is at risk', 
   `);
 });
 
+it('names the hosts that a command needs', () => {
+  const text = textOf({ input: { command: 'npm ci' }, hosts: ['packages.example', 'files\u202e.example'] });
+  expect(text.replaceAll(/\s+/g, ' ')).toContain('Needs packages.example, files');
+  expect(text).not.toContain('\u202e');
+});
+
 it('says of the path that made Claude Code ask where it is', () => {
   expect(textOf({ blockedPath: '/data/worktrees/shop/STAGE-1/src/app.ts' })).toContain('  On src/app.ts');
   expect(textOf({ blockedPath: '/data/worktrees/shop/STAGE-12/app.ts' })).toMatch(

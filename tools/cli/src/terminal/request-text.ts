@@ -154,13 +154,16 @@ const prefixed = (first: string, next: string, lines: readonly string[]): string
   lines.map((line, index) => `${index === 0 ? first : next}${line}`);
 
 function reasonLines(request: PendingRequest, folder: string | null): string[] {
-  const { reason, blockedPath, leavesSandbox, expiresAt } = request;
+  const { reason, blockedPath, leavesSandbox, expiresAt, hosts } = request;
   return [
     ...(leavesSandbox?.reason == null
       ? []
       : [`Why outside the sandbox: ${visibleLine(leavesSandbox.reason, 'prose')}`]),
     ...(blockedPath === null ? [] : [visibleLine(blockedPathText(blockedPath, folder), 'command')]),
     ...(reason === null ? [] : [`Why it asks: ${visibleLine(reason, 'prose')}`]),
+    ...(hosts === undefined
+      ? []
+      : [`Needs ${visibleLine(hosts.join(', '), 'command')}: "allow --hosts" lets it reach them while it runs.`]),
     ...(expiresAt === null ? [] : [`Denied automatically at ${expiresAt}.`]),
   ];
 }

@@ -201,6 +201,8 @@ export interface Ask {
   leavesSandbox: LeavesSandbox | null;
   /** Whether the file of a `Write` existed when it asked; left out if unknown. */
   fileExists?: boolean;
+  /** Hosts that a command in the sandbox usually needs; left out if none are known. */
+  hosts?: string[];
   /** How a hook changed the call; left out if Claude wrote it. */
   inputChange?: InputChange;
 }

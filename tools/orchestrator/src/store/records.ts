@@ -157,6 +157,10 @@ export const SessionRecord = SessionSummary.extend({
       }),
     )
     .default([]),
+  /** Hosts that a person allowed with a call, by the call, until its command has ended. */
+  hostGrants: z.record(z.string(), z.array(z.string())).default({}),
+  /** The hosts that its process was told to open beside those of its launch; null: it was told of none. */
+  openHosts: z.array(z.string()).nullable().default(null),
   /** Those that the transcript has, as `<toolUseId> <digest>`; only the newest ones. */
   hookInputsShown: z.array(z.string()).default([]),
   /** The newest tool call, and what denied it in Claude Code; null after the next message from a person. */

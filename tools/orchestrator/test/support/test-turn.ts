@@ -12,7 +12,12 @@ import { busyTestSession, turnEnded } from './test-session.ts';
 import { silent, type TestStore, withFields } from './test-store.ts';
 
 /** The played process keeps no record of its conversation. */
-const NO_RECORD = { readConversation: async () => null, readHooks: async () => [], readServer: async () => null };
+const NO_RECORD = {
+  readConversation: async () => null,
+  readHooks: async () => [],
+  readServer: async () => null,
+  findHosts: async () => [],
+};
 
 /** An idle session with the services that people's commands reach; the test plays its process. */
 export async function openTestTurn(given?: TestStore) {

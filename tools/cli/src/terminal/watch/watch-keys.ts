@@ -270,7 +270,7 @@ async function decideByKey(key: string, request: PendingRequest, deps: KeyDeps):
     if (key === 'd') return await denyByKeys(request, deps);
     deps.say('Sending...');
     const mode = key === 'e' ? 'acceptEdits' : 'default';
-    await allowRequest(deps, request, mode);
+    await allowRequest(deps, request, { mode });
     return true;
   } catch (error) {
     if (!(error instanceof TransportError || error instanceof CliError)) throw error;

@@ -32,6 +32,13 @@ it('moves caches only inside the sandbox, and sources the user’s own script ev
   expect(await inShell(check, {})).toBe('1');
 });
 
+it('keeps npm from asking for a newer npm, unless the person wants that', async () => {
+  const check = 'echo "$npm_config_update_notifier"';
+  expect(await inShell(check)).toBe('false');
+  expect(await inShell(check, { SANDBOX_RUNTIME: '1', npm_config_update_notifier: 'true' })).toBe('true');
+  expect(await inShell(check, {})).toBe('');
+});
+
 it('adds to git’s existing environment configuration, and turns off its maintenance', async () => {
   const given = { SANDBOX_RUNTIME: '1', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'a.b', GIT_CONFIG_VALUE_0: 'c' };
   expect(await inShell('git config a.b; git config gc.auto; git config maintenance.auto', given)).toBe('c\n0\nfalse');

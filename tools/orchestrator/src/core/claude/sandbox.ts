@@ -255,6 +255,8 @@ callboard_git() {
 callboard_own=$(git config --path --get core.excludesFile 2>/dev/null)
 if [ -n "\${SANDBOX_RUNTIME:-}" ]; then
 ${moved.join('\n')}
+  # Otherwise npm asks its registry for a newer npm now and then, also while it runs nothing but tests.
+  [ -n "\${npm_config_update_notifier-}\${NPM_CONFIG_UPDATE_NOTIFIER-}" ] || export npm_config_update_notifier=false
   # Cargo reads its settings there.
   if [ -e "$HOME/.cargo/config.toml" ] && [ ! -e "$CARGO_HOME/config.toml" ]; then
     mkdir -p "$CARGO_HOME" && ln -sf "$HOME/.cargo/config.toml" "$CARGO_HOME/config.toml"

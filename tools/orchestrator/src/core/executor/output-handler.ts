@@ -10,7 +10,7 @@ import { OperationalError, ProtocolError } from '../../lib/errors.ts';
 import type { Logger, Platform } from '../../platform/runtime.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import { type RetryDeps, retryUntilStored, type Store, type Tx } from '../../store/store.ts';
-import type { AgentEvent, Ask, LastingEvent } from '../agent-event.ts';
+import { type AgentEvent, type Ask, type LastingEvent, textField } from '../agent-event.ts';
 import type { Channel } from '../claude/channel.ts';
 import { launchFiles, reclaimSpool } from '../claude/claude-process.ts';
 import { parseLine } from '../claude/frames.ts';
@@ -206,6 +206,7 @@ export interface OutputHandlerDeps {
   readConversation: TranscriptCheckDeps['readConversation'];
   readHooks: HookInputDeps['readHooks'];
   readServer: ReadServer;
+  findHosts: FindHosts;
   hints: OutputHints;
 }
 
@@ -275,7 +276,7 @@ export function createOutputHandler(deps: OutputHandlerDeps) {
       const end = lines.at(-1)?.end ?? storedOffset;
       if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
       const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
-      const seen = await checkedAt(lasting, context, servers);
+      const seen = await checkedAt(lasting, deps, servers);
       await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, seen);
       storedOffset = end;
       writer.schedule();
@@ -307,11 +308,13 @@ export function createOutputHandler(deps: OutputHandlerDeps) {
 /** Adds what has to be looked up before the lines are stored: later nobody could tell. */
 async function checkedAt(
   lines: LastingLine[],
-  { worktree }: Pick<EventContext, 'worktree'>,
+  { context, findHosts }: Pick<OutputHandlerDeps, 'context' | 'findHosts'>,
   servers: ReturnType<typeof createServerText>,
 ): Promise<LastingLine[]> {
+  const { worktree, sandbox } = context;
   const seen = asksToWrite(lines) ? await inspectFiles(lines, worktree) : lines;
-  return servers.isDue(seen) ? servers.add(seen) : seen;
+  const named = sandbox.isOn ? await addHosts(seen, findHosts) : seen;
+  return servers.isDue(named) ? servers.add(named) : named;
 }
 
 function giveHints(hints: OutputHints, stageId: StageId, event: LastingEvent): void {
@@ -555,6 +558,26 @@ async function storeRaw(tx: Tx, deps: IngestDeps, { events, end }: LastingLine):
   await tx.launches.setOffset(context.launchId, end);
 }
 
+/** Returns the hosts that a command usually needs. */
+export type FindHosts = (command: string) => Promise<string[]>;
+
+/** How long a request waits at most for the hosts that it names; lock files can be long. */
+const HOSTS_WAIT_MS = 500;
+
+/** Whether a command runs in the sandbox and in the foreground, so that it is known when it ends. */
+const staysInForeground = ({ input }: Ask): boolean =>
+  input.dangerouslyDisableSandbox !== true && input.run_in_background !== true;
+
+/** Adds to each command that is asked for the hosts that it usually needs. What cannot be read in time is left out. */
+export async function addHosts(lines: readonly LastingLine[], find: FindHosts): Promise<LastingLine[]> {
+  const withHosts = async (event: LastingEvent): Promise<LastingEvent> => {
+    if (event.type !== 'asked' || event.ask.toolName !== 'Bash' || !staysInForeground(event.ask)) return event;
+    const hosts = (await inTime(find(textField(event.ask.input, 'command')), HOSTS_WAIT_MS)) ?? [];
+    return hosts.length === 0 ? event : { ...event, ask: { ...event.ask, hosts } };
+  };
+  return Promise.all(lines.map(async (line) => ({ ...line, events: await Promise.all(line.events.map(withHosts)) })));
+}
+
 /** How long a request waits at most for the file system, for example for a network drive that does not answer. */
 const WRITTEN_FILES_WAIT_MS = 100;
 
@@ -584,7 +607,7 @@ async function withFile(ask: Ask, worktree: string | null): Promise<Ask> {
   const { file_path: path } = ask.input;
   if (ask.toolName !== 'Write' || typeof path !== 'string' || path === '') return ask;
   if (!isAbsolute(path) && worktree === null) return ask;
-  const fileExists = await inTime(isThere(resolve(worktree ?? '/', path)));
+  const fileExists = await inTime(isThere(resolve(worktree ?? '/', path)), WRITTEN_FILES_WAIT_MS);
   return fileExists === null ? ask : { ...ask, fileExists };
 }
 
@@ -599,9 +622,9 @@ async function isThere(path: string): Promise<boolean | null> {
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T | null> {
+async function inTime<T>(work: Promise<T>, limitMs: number): Promise<T | null> {
   const { promise, resolve: give } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => give(null), WRITTEN_FILES_WAIT_MS);
+  const timer = setTimeout(() => give(null), limitMs);
   try {
     return await Promise.race([work, promise]);
   } finally {

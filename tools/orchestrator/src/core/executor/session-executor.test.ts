@@ -31,6 +31,7 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
         readConversation: async () => null,
         readHooks: async () => [],
         readServer: async () => null,
+        findHosts: async () => [],
       },
     },
     {

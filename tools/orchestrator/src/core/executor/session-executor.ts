@@ -16,6 +16,7 @@ import { createOutboxWriter, type OutboxWriter } from './outbox-writer.ts';
 import {
   createOutputHandler,
   createProtocolPeer,
+  type FindHosts,
   type OutputHints,
   type ProtocolPeer,
   type ReadServer,
@@ -92,6 +93,7 @@ export interface ExecutorLocation {
   readHooks: HookInputDeps['readHooks'];
   /** Reads what an MCP server said when its start failed. */
   readServer: ReadServer;
+  findHosts: FindHosts;
 }
 
 /** What an executor drives. */

@@ -21,6 +21,7 @@ import {
 import { mayUserHooksAllow, refusedMode } from '../claude/launch-options.ts';
 import type { ExecutorDeps, SessionExecutor } from '../executor/session-executor.ts';
 import { createSessionExecutor } from '../executor/session-executor.ts';
+import { neededHosts } from '../permissions/needed-hosts.ts';
 import { changeSession, rememberRecord } from '../session/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../session/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../session/message-delivery.ts';
@@ -287,6 +288,7 @@ export async function attachLaunch(
     worktree,
     readServer: async (server: { conversationId: string; name: string }) =>
       worktree === null ? null : mcpText(env, { worktree, ...server }),
+    findHosts: async (command: string) => (worktree === null ? [] : neededHosts(command, { worktree, env })),
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
     readHooks: (conversationId: string) => hooksInConversation(env, conversationId),

@@ -18,6 +18,7 @@ import {
   risksFrom,
   type Scope,
   type Script,
+  type ScriptCommand,
   splitArgs,
   touch,
   touchLikely,
@@ -87,9 +88,22 @@ const DEEPEST_EXPANSION = 8;
 
 /** What a shell command does, as far as a parser can tell. What it cannot tell is found as unknown. */
 function shellFindings(command: string, worktree: string | null): Finding[] {
-  const script: Script = { worktree, found: [], depth: 0 };
+  return readShell(command, worktree).found;
+}
+
+/** The commands that a shell command runs, as far as a parser can tell, also within `bash -c` and behind `env` or `timeout`. Never throws. */
+export function commandsIn(command: string, worktree: string): ScriptCommand[] {
+  try {
+    return readShell(command, worktree).commands;
+  } catch {
+    return [];
+  }
+}
+
+function readShell(command: string, worktree: string | null): Script {
+  const script: Script = { worktree, found: [], commands: [], depth: 0 };
   readScript(command, script, { folder: worktree, isKnown: true });
-  return script.found;
+  return script;
 }
 
 /** Reads a script, or one within another: the text of `bash -c`. */
@@ -389,6 +403,9 @@ function runCommand(call: Call, depth = 0): void {
   // A file of the same name elsewhere may be anything.
   if (rule === undefined || (isPath && !USUAL_FOLDER.test(call.name)) || depth > DEEPEST) reportUnknown(call);
   if (depth > DEEPEST) return;
+  const { scope, script, args } = call;
+  if (rule !== undefined && (!isPath || USUAL_FOLDER.test(call.name)))
+    script.commands.push({ name, args, folder: scope.isKnown ? scope.folder : null });
   if (rule === undefined) touchLikely(call);
   else rule({ ...call, name }, (inner) => runCommand(inner, depth + 1));
 }

@@ -197,10 +197,20 @@ export function writes(call: Call, subjects: readonly Arg[]): void {
   }
 }
 
+/** A command of a script. */
+export interface ScriptCommand {
+  name: string;
+  args: readonly Arg[];
+  /** Where it runs, absolute or relative to the worktree; null if unknown. */
+  folder: string | null;
+}
+
 /** What all commands of one script share while it is read. */
 export interface Script {
   worktree: string | null;
   found: Finding[];
+  /** The commands in it that are known by name, in their order. */
+  commands: ScriptCommand[];
   /** How many scripts this one stands in: `bash -c` within `bash -c`. */
   depth: number;
 }

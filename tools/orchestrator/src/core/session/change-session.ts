@@ -9,6 +9,7 @@ import {
 import { Rejection } from '../../lib/errors.ts';
 import { type MessageRow, type SessionRecord, summaryOf } from '../../store/records.ts';
 import { type Tables, type Tx, unknownStage } from '../../store/store.ts';
+import { settleHosts } from './host-grants.ts';
 import { deliver, deliverNext, insertContinue, makeUrgent, queuedMessage } from './message-delivery.ts';
 import { followPipeline, isPhaseDue, stopCheck } from './pipeline.ts';
 import { addNotice, type SessionChange } from './session-change.ts';
@@ -50,6 +51,7 @@ export function deriveState(record: SessionRecord, openRequests: number): Sessio
  */
 export async function saveChange(tx: Tx, change: SessionChange): Promise<SessionRecord> {
   const { stageId } = change.record;
+  await settleHosts(tx, change);
   if (change.record.alarm !== null && (await stopCheck(tx, change, ALARMED))) {
     change.record = { ...change.record, atGate: true };
   }

@@ -168,6 +168,8 @@ function endSession({ tx, change, end }: Ending): void {
     reports: [],
     blocks: {},
     running: [],
+    hostGrants: {},
+    openHosts: null,
     wakeUps: record.wakeUps.filter(({ isDurable }) => isDurable),
     wakeUpMessages: [],
     lastAction: null,

@@ -7,6 +7,7 @@ import type { Tx } from '../../store/store.ts';
 import { type AgentEvent, withLeaving } from '../agent-event.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { agentsWork } from './change-session.ts';
+import { repeatHosts } from './host-grants.ts';
 import { alarmOf, closeRequest, openRequest, raiseAlarm, setDelivery } from './requests.ts';
 import {
   addEntry,
@@ -253,6 +254,7 @@ export async function initialized(
 ): Promise<void> {
   const { tx, change, launchId } = context;
   const isFirst = change.record.launchState === 'starting';
+  if (!isFirst) await repeatHosts(tx, change);
   change.record = { ...change.record, launchState: 'live' };
   if (event.mode !== null && isFirst) change.record = { ...change.record, mode: event.mode };
   else if (event.mode !== null) await takeMode(context, event.mode);

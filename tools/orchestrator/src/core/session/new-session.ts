@@ -76,6 +76,8 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     strangers: [],
     hookInputs: [],
     hookInputsShown: [],
+    hostGrants: {},
+    openHosts: null,
     lastCall: null,
     deferred: null,
     ownMessage: null,

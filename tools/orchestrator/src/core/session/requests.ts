@@ -43,6 +43,7 @@ export async function openRequest(
     expiresAt: await expiry(tx, stage),
     stakes: risksOf({ kind, ...shown }, stage?.worktree?.path ?? null),
     ...shown,
+    ...(await hostFields(tx, stage, shown)),
     ...(requestKinds[kind].isAskedByCommand && (await commandFields(tx, change))),
   };
   if (!(await tx.requests.open(request, launchId))) return;
@@ -70,6 +71,27 @@ const commandFields = async (tx: Tx, change: SessionChange) => ({
   commands: await commandsOf(tx, change),
 });
 
+/** Returns the hosts that a command would ask for: not those that it may reach anyway. */
+async function hostFields(
+  tx: Tx,
+  stage: Stage | null,
+  { hosts }: Pick<Ask, 'hosts'>,
+): Promise<Pick<PendingRequest, 'hosts'>> {
+  if (hosts === undefined || stage === null) return {};
+  const project = await tx.projects.find(stage.projectId);
+  const rules = await tx.rules.listFor(stage.projectId, stage.id, tx.now);
+  const open = [
+    ...(project?.settings.sandboxHosts ?? []),
+    ...rules.flatMap((one) => (one.kind === 'host' ? [one.rule] : [])),
+  ];
+  const asked = hosts.filter((host) => !open.some((known) => coversHost(known, host)));
+  return { hosts: asked.length === 0 ? undefined : asked };
+}
+
+/** Whether a host is meant: by its name, or by `*.` and a name that it ends with. */
+const coversHost = (known: string, host: string): boolean =>
+  known.startsWith('*.') ? host.endsWith(known.slice(1).toLowerCase()) : known.toLowerCase() === host;
+
 /** Returns when a request made now is denied automatically; null if its project has no time limit. */
 async function expiry(tx: Tx, stage: Stage | null): Promise<string | null> {
   const limitMs = stage === null ? null : (await tx.projects.find(stage.projectId))?.settings.requestTimeoutMs;
@@ -77,7 +99,10 @@ async function expiry(tx: Tx, stage: Stage | null): Promise<string | null> {
 }
 
 /** How a request ended, without the fields that `decideRequest` fills in. */
-export type Verdict = Pick<Decision, 'outcome' | 'by' | 'device' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
+export type Verdict = Pick<
+  Decision,
+  'outcome' | 'by' | 'device' | 'reason' | 'answers' | 'updatedInput' | 'hosts' | 'delivery'
+>;
 
 /** Records how a request ended and emits `approval-resolved`. Any later answer is a conflict. */
 export async function decideRequest(

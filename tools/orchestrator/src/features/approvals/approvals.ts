@@ -23,6 +23,7 @@ import { requestKinds } from '../../core/kinds/registry.ts';
 import { type Answer, permissionUpdatesProblem, type SavedRule } from '../../core/kinds/shared/definition.ts';
 import type { BoardViews } from '../../core/session/board-views.ts';
 import { openChange, saveChange } from '../../core/session/change-session.ts';
+import { grantHosts, settleHosts } from '../../core/session/host-grants.ts';
 import type { Presence } from '../../core/session/notification-channel.ts';
 import { decideRequest } from '../../core/session/requests.ts';
 import { commandLeft, saveRules } from '../../core/session/session-permissions.ts';
@@ -171,6 +172,8 @@ interface Deciding {
   device?: string | undefined;
   /** @throws Rejection `wrong_kind`, `bad_request` */
   answerTo: (request: PendingRequest) => Answer;
+  /** Hosts that the command may reach while it runs. */
+  hosts?: readonly string[] | undefined;
   /** Stored with the decision. */
   alsoStore?: (tx: Tx, request: PendingRequest) => Promise<void>;
 }
@@ -182,6 +185,7 @@ function readAnswer(given: GivenAnswer, actor: string): Deciding {
   const { body } = given;
   return {
     device,
+    hosts: body.decision === 'allow' ? body.hosts : undefined,
     answerTo: (request) => (body.decision === 'allow' ? allow(request, body) : deny(request, body)),
     alsoStore: (tx, request) => saveGranted(tx, request, body, actor),
   };
@@ -199,15 +203,23 @@ interface Giving extends Deciding {
  * @throws as `answerTo`
  */
 async function giveAnswer(tx: Tx, giving: Giving): Promise<Decision> {
-  const { actor, device, answerTo, alsoStore } = giving;
+  const { actor, device, answerTo, hosts = [], alsoStore } = giving;
   const { request, launchId } = giving.stored;
   const { stageId, requestId } = request;
   const { verdict, response } = answerTo(request);
   const body = { kind: 'answer', response: { subtype: 'success', response } } as const;
+  const change = await openChange(tx, stageId);
+  const decision = await decideRequest(tx, change, request, {
+    ...verdict,
+    by: actor,
+    device,
+    ...(hosts.length > 0 && { hosts: [...hosts] }),
+    delivery: 'accepted',
+  });
+  if (hosts.length > 0) grantHosts(change, request.toolUseId, hosts);
+  await settleHosts(tx, change); // the process hears of its hosts before it runs the command
   const row = { id: tx.newId(), stageId, launchId, wireId: requestId, body, actor };
   await tx.outbox.insert({ ...row, createdAt: tx.now });
-  const change = await openChange(tx, stageId);
-  const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, device, delivery: 'accepted' });
   const input = verdict.updatedInput ?? request.input;
   if (verdict.outcome === 'allowed' && leavesByInput(request.toolName, input))
     commandLeft(change, tx.now, decision.asked);
@@ -277,7 +289,15 @@ export function allow(request: PendingRequest, body: ApproveBody): Answer {
 }
 
 /** The CLI ignores some fields silently, so a person would believe that something was granted or that the turn ended. */
-function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, updatedPermissions = [] }: ApproveBody) {
+function requireThatAllCounts(
+  { suggestions, hosts: named = [] }: PendingRequest,
+  { interrupt, updatedPermissions = [], hosts = [] }: ApproveBody,
+) {
+  const unnamed = hosts.find((host) => !named.includes(host));
+  if (unnamed !== undefined) {
+    const message = `The request does not name the host "${unnamed}", so nothing was allowed. Send hosts of the request alone.`;
+    throw new Rejection('bad_request', message);
+  }
   if (interrupt === true) {
     const message = 'interrupt ends the turn, so an allowed call could not run. Leave it out, or deny.';
     throw new Rejection('bad_request', message);

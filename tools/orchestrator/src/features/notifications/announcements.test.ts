@@ -2,7 +2,7 @@ import { RequestId, Stage } from '@callboard/contract';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { announcementTest, failed, never, SENT } from '../../../test/support/announcement-test.ts';
 import { allow } from '../../../test/support/test-answers.ts';
-import { asked, type TestSession, turnEnded } from '../../../test/support/test-session.ts';
+import { asked, type Reported, sampleAsk, type TestSession, turnEnded } from '../../../test/support/test-session.ts';
 import type { Outcome } from '../../core/session/notification-channel.ts';
 import { settleCompleted } from './notifications.ts';
 
@@ -24,6 +24,28 @@ it('tells of a request once, and then that it was answered', async () => {
   expect(told).toEqual(['announced waiting to Ada', 'settled waiting to Ada']);
   expect(await rows()).toEqual(['announced sent', 'settled sent']);
   expect(await store.read.announcements.listOpen()).toEqual([]);
+});
+
+it('tells of a host only once its request has stood for two seconds', async () => {
+  const { session, announce, deliver, pass, told, rows, store } = await announcementTest();
+  const wants = (requestId: string): Reported => ({
+    type: 'asked',
+    requestId,
+    kind: 'network',
+    ask: sampleAsk({ toolUseId: '' }),
+  });
+  await session.emit(wants('r1'));
+  await announce();
+  await pass(1_900);
+  await deliver();
+  expect(told).toEqual([]);
+  await session.emit({ type: 'withdrawn', requestId: 'r1' }, wants('r2'));
+  await announce();
+  await pass(2_000);
+  await deliver();
+  expect(told).toEqual(['announced waiting to Ada']);
+  expect(await rows()).toEqual(['announced dropped']);
+  expect((await store.read.announcements.listOpen()).map(({ requestId }) => requestId)).toEqual(['r2']);
 });
 
 it('notices changes as they happen, and what happened while it was stopped', async () => {

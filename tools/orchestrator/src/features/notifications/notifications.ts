@@ -4,7 +4,9 @@ import {
   awaitsTasks,
   type BoardEvent,
   boardView,
+  mayPass,
   type StageId,
+  UNREAD_MS,
 } from '@callboard/contract';
 import { createReconciler } from '@callboard/runtime/reconciler';
 import type { Channel, Message, Outcome } from '../../core/session/notification-channel.ts';
@@ -144,10 +146,14 @@ const isOutdated = ({ signal, since, madeAt }: AnnouncementRecord): boolean =>
 async function announce(tx: Tx, channels: readonly Channel[], announcement: AnnouncementRecord): Promise<void> {
   // It may have been told, settled and forgotten long ago: it is not even stored.
   if (isOutdated(announcement) || !(await tx.announcements.insert(announcement))) return;
+  const { stageId, requestId, madeAt } = announcement;
+  const stored = requestId === null ? null : await tx.requests.find(stageId, requestId);
+  const waitMs = stored !== null && mayPass(stored.request) ? UNREAD_MS : 0;
+  const notBefore = (at: string) => new Date(Math.max(Date.parse(at), Date.parse(madeAt) + waitMs)).toISOString();
   for (const channel of channels) {
     for (const { target, dueAt } of await channel.targets(tx, announcement)) {
       const row = { announcementKey: announcement.key, channel: channel.name, target, phase: 'announced' } as const;
-      await tx.deliveries.insert({ ...row, dueAt });
+      await tx.deliveries.insert({ ...row, dueAt: notBefore(dueAt) });
     }
   }
 }

@@ -240,6 +240,7 @@ const COLUMNS = [
   'projectId',
   'denial',
   'device',
+  'hosts',
 ] as const satisfies readonly (keyof Decision)[];
 
 const exportFormats = {

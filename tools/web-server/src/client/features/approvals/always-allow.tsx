@@ -30,7 +30,7 @@ interface AlwaysAllowProps {
   habit: RuleOffer | null;
   approve: Approval;
   off: boolean;
-  allowWith: Pick<Verdict, 'updatedInput'>;
+  allowWith: Pick<Verdict, 'updatedInput' | 'hosts'>;
 }
 
 /** Allows this call, and from now on every call that the chosen rule covers. */
@@ -216,7 +216,7 @@ interface AllowEditsProps {
   offer: EditsOffer;
   approve: Approval;
   off: boolean;
-  allowWith: Pick<Verdict, 'updatedInput'>;
+  allowWith: Pick<Verdict, 'updatedInput' | 'hosts'>;
 }
 
 /** Allows this call, and from now on the edits of this stage. */

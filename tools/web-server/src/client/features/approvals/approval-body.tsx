@@ -6,7 +6,7 @@ import {
   type TranscriptEntry,
   visibleText,
 } from '@callboard/contract';
-import { Button, type ButtonProps, Flex, Group, Stack, Text } from '@mantine/core';
+import { Button, type ButtonProps, Checkbox, Flex, Group, Stack, Text } from '@mantine/core';
 import {
   type Icon,
   IconAlertTriangle,
@@ -51,7 +51,7 @@ type Panel = 'always' | 'edits' | 'steps';
 /** A tool call that waits for permission: what would run, on what, what is at risk, and why Claude Code asks. */
 export function ApprovalBody({ request, approve }: FormProps) {
   const folder = useFolder(request.stageId);
-  const [{ edited }, change] = useDraft(request);
+  const [{ edited, withHosts }, change] = useDraft(request);
   const sent = approve.isPending || approve.isSuccess;
   const isBroken = edited !== null && editProblem(request, edited) !== null;
   const [open, setOpen] = useState<Panel | null>(null);
@@ -63,7 +63,9 @@ export function ApprovalBody({ request, approve }: FormProps) {
   };
   const keyWorks = useEditKey(toggleEditor, sent);
   const updatedInput = changedInput(request, edited);
-  const allowWith = updatedInput === undefined ? {} : { updatedInput };
+  const { hosts = [] } = request;
+  const hasHosts = withHosts && hosts.length > 0;
+  const allowWith = { ...(updatedInput !== undefined && { updatedInput }), ...(hasHosts && { hosts }) };
   const offers = alwaysAllowOffers(request);
   const edits = editsOffer(request);
   const habit = useRuleOffer(request);
@@ -123,6 +125,21 @@ export function ApprovalBody({ request, approve }: FormProps) {
         approve={approve}
         reasonLabel="Tell Claude why (optional)"
         allowWith={allowWith}
+        {...(hasHosts && { yes: 'Allow with network' })}
+        caption={
+          hosts.length > 0 && (
+            <Checkbox
+              label={
+                <>
+                  Let it reach <strong>{visibleText(hosts.join(', '), 'command')}</strong> while it runs
+                </>
+              }
+              checked={withHosts}
+              disabled={sent}
+              onChange={(event) => change({ withHosts: event.currentTarget.checked })}
+            />
+          )
+        }
         incomplete={isBroken}
         showsRefusal={edited !== null}
       />

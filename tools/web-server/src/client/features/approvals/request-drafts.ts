@@ -73,6 +73,8 @@ const RequestDraft = z.object({
   fields: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}),
   /** The command, or the whole input as JSON, as edited before allowing it; null while it is unchanged. */
   edited: z.string().nullable().default(null),
+  /** Whether the hosts that the request names are allowed with it. */
+  withHosts: z.boolean().default(false),
   comments: z.array(Comment).default([]),
   /** The comment that is being written and was not added; null while it has no text. */
   begun: Begun.nullable().default(null),

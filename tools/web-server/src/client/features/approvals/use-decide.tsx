@@ -11,6 +11,7 @@ import {
   type PendingRequest,
   type RequestOutcome,
   type StageView,
+  UNREAD_MS,
   withAnswerDelayed,
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
@@ -329,9 +330,6 @@ function findOffers(): void {
 
 /** What Claude says about a command is no part of it. */
 const withoutText = (name: string, value: unknown): unknown => (name === 'description' ? undefined : value);
-
-/** Nobody has read a request that was there for less: that it is gone needs no notice. */
-const UNREAD_MS = 2_000;
 
 /** Notifies why an open form closed: somebody answered it elsewhere, it expired, or Claude withdrew it. */
 export function useEndingNotice(request: PendingRequest, title: string): void {

@@ -64,7 +64,7 @@ export function VerdictActions(props: VerdictActionsProps) {
       )}
       <StillSending isPending={approve.isPending} />
       {!sent && note}
-      {props.caption !== undefined && (
+      {props.caption !== undefined && props.caption !== false && (
         <Hint component="div" flex="1 0 100%">
           {props.caption}
         </Hint>

@@ -27,7 +27,7 @@ import { KindIcon, ProjectMark, StageIdText } from '../../ui/marks.tsx';
 import { ErrorNote } from '../../ui/notes.tsx';
 import { Columns, Empty, Facts, FullPage, Hint, IconLine, Output, Scroll, Toolbar } from '../../ui/primitives.tsx';
 import { TimeSince } from '../../ui/text.tsx';
-import { asReadBy, deliveryText, isChanged } from '../approvals/kinds/decision-text.ts';
+import { asReadBy, deliveryText, withText } from '../approvals/kinds/decision-text.ts';
 import { requestKinds } from '../approvals/kinds/registry.ts';
 import css from './decision-log.module.css';
 import { LostNote, SettleActions } from './unsettled-answers.tsx';
@@ -255,7 +255,7 @@ export const verdictLabel = (decision: Decision): string => {
   const { outcome, kind, denial } = decision;
   if (denial !== null) return 'Denied by Claude Code';
   const word = outcome === 'denied' ? requestKinds[kind].denied : OUTCOME_TEXTS[outcome];
-  return `${word}${isChanged(decision) ? ' with changes' : ''} ${byWhom(decision)}`.trim();
+  return `${word}${withText(decision)} ${byWhom(decision)}`.trim();
 };
 
 /** Returns how long Claude waited; or what denied the call in Claude Code, if nobody was asked. */

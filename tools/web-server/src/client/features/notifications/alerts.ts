@@ -7,12 +7,14 @@ import {
   type BoardView,
   DEFAULT_ALERTS,
   finishedText,
+  mayPass,
   type PushMessage,
   quietUntil,
   type Signal,
   type StageId,
   StageId as StageIdSchema,
   stagesNeedingYou,
+  UNREAD_MS,
   type Viewing,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
@@ -72,7 +74,9 @@ export function useAlerts(): void {
     const open = (path: string) => void navigate(path);
     for (const need of newAlertReasons(before, known.current)) {
       const settings = cache.getQueryData(boardQuery.queryKey)?.me.alerts;
-      if (settings !== undefined) void alert(need, settings, open);
+      if (settings === undefined) continue;
+      if (need.mayPass !== true) void alert(need, settings, open);
+      else setTimeout(() => known.current?.has(need.key) && void alert(need, settings, open), UNREAD_MS);
     }
   }, [data, cache, navigate]);
 }
@@ -139,6 +143,8 @@ export interface Need {
   title: string;
   /** The page that shows it. */
   path: string;
+  /** It is signalled only if it still stands after a moment. */
+  mayPass?: boolean;
   /** Null if it is about several stages. */
   stageId: Announcement['stageId'] | null;
 }
@@ -158,7 +164,9 @@ export function alertReasons(view: Seen): Needs {
     const name = stage?.title ?? stageId;
     const text = stage === undefined ? '' : signal === 'finished' ? finishedText(stage) : stoppedText(stage).text;
     const title = request === undefined ? `${name}: ${text}` : askTitle(request, name, stage?.worktree?.path ?? null);
-    return [key, { key, signal, title, path: announcementPath(announcement), stageId }];
+    const isBrief = request !== undefined && mayPass(request);
+    const need = { key, signal, title, path: announcementPath(announcement), stageId };
+    return [key, isBrief ? { ...need, mayPass: true } : need];
   });
   return new Map(needs);
 }

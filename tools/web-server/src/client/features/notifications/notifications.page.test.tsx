@@ -1,9 +1,9 @@
 import { type AlertSettings, DEFAULT_ALERTS, NOBODY, StageId } from '@callboard/contract';
 import { screen, within } from '@testing-library/react';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openPage } from '../../test/open-page.tsx';
-import { at, board, session, stage } from '../../test/samples.ts';
-import { allowedNow } from './alerts.ts';
+import { at, board, request, session, stage } from '../../test/samples.ts';
+import { allowedNow, setAlerts } from './alerts.ts';
 
 const ada = (alerts: AlertSettings = DEFAULT_ALERTS) => ({
   ...board({ stages: [] }),
@@ -77,4 +77,33 @@ it('tells a stage that finished while nobody looked, until somebody looks', asyn
   document.dispatchEvent(new Event('visibilitychange'));
   await expect.poll(() => document.title).toBe('Callboard');
   visibility.mockRestore();
+});
+
+it('shows no notification of a host that is no longer wanted after a moment', async () => {
+  const shown: string[] = [];
+  class Shown {
+    static permission = 'granted';
+    constructor(title: string) {
+      shown.push(title);
+    }
+  }
+  vi.stubGlobal('Notification', Shown);
+  setAlerts({ notify: true });
+  vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+  onTestFinished(() => {
+    setAlerts({ notify: false });
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+  });
+  const asking = { stage: stage('STAGE-1', { title: 'Login form' }), session: session('STAGE-1') };
+  const { server } = openPage('/', { ...board({ stages: [asking] }), me: { ...NOBODY, name: 'Ada' } });
+  server.answer({ get_drafts: () => ({ drafts: [] }) });
+  await screen.findByRole('region', { name: 'Running' }); // what waits until then is not new
+  const wants = (requestId: string, host: string) =>
+    request('STAGE-1', requestId, { kind: 'network', toolName: 'SandboxNetworkAccess', input: { host } });
+  const { stageId, requestId } = wants('brief', 'brief.example');
+  server.emit('network-requested', wants('brief', 'brief.example'));
+  server.emit('network-requested', wants('lasting', 'lasting.example'));
+  server.emit('approval-cancelled', { stageId, requestId, reason: 'The command finished before you answered.' });
+  await expect.poll(() => shown).toEqual(['Login form: Connect to lasting.example?']);
 });

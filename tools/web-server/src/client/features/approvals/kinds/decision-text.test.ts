@@ -13,6 +13,10 @@ it('says who decided what, and how long Claude waited', () => {
   expect(decisionText(made({ updatedInput: { command: 'make' } }))).toBe(
     'Allowed with changes by Ada after 4 min 12 s',
   );
+  expect(decisionText(made({ hosts: ['a.example'] }))).toBe('Allowed with a.example by Ada after 4 min 12 s');
+  expect(decisionText(made({ updatedInput: { command: 'make' }, hosts: ['a.example', 'b.example'] }))).toBe(
+    'Allowed with changes and a.example, b.example by Ada after 4 min 12 s',
+  );
   expect(decisionText(made({ outcome: 'denied', by: null }))).toBe('Denied after 4 min 12 s');
   expect(decisionText(made({ outcome: 'denied', kind: 'question' }))).toBe('Declined by Ada after 4 min 12 s');
   expect(decisionText(made({ outcome: 'closed', by: null }))).toBe('Closed without an answer after 4 min 12 s');

@@ -15,12 +15,19 @@ export function asReadBy(me: string, decision: Decision): Decision {
 export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
   requestKinds[kind].showsChangedInput && outcome === 'allowed' && updatedInput !== null;
 
+/** Returns what was allowed beside what was asked for: " with changes and packages.example", or nothing. */
+export function withText(decision: Decision): string {
+  const { hosts = [] } = decision;
+  const parts = [...(isChanged(decision) ? ['changes'] : []), ...(hosts.length > 0 ? [hosts.join(', ')] : [])];
+  return parts.length === 0 ? '' : ` with ${parts.join(' and ')}`;
+}
+
 /** Returns a decision in one line: "Allowed by Ada from Terminal on desk after 4 min 12 s". The time is how long Claude waited. */
 export function decisionText(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
   switch (decision.outcome) {
     case 'allowed':
-      return `Allowed${isChanged(decision) ? ' with changes' : ''}${byPerson(decision)} after ${waited}`;
+      return `Allowed${withText(decision)}${byPerson(decision)} after ${waited}`;
     case 'denied':
       if (decision.denial !== null) return deniedText(decision.denial);
       return `${requestKinds[decision.kind].denied}${byPerson(decision)} after ${waited}`;
