@@ -163,12 +163,11 @@ it('leaves what decides under the thumb on any phone, and all that is pressed as
   await page.getByText('Done.', { exact: true }).waitFor();
   await undo.waitFor({ state: 'detached' });
 
-  // The settings of a project, in tabs.
+  // The settings of a project.
   await turnTo(page, '/');
   await page.getByRole('button', { name: 'Projects' }).tap();
   await page.getByRole('menuitem').first().tap();
-  await page.getByRole('tab', exact('Worktrees')).tap();
-  await page.getByRole('textbox', { name: 'Set-up command' }).waitFor();
+  await page.getByRole('textbox', { name: 'Set-up command' }).scrollIntoViewIfNeeded();
   expect(await tooSmall(page)).toEqual([]);
   expect(await isNotTooWide(page)).toBe(true);
 
