@@ -67,7 +67,7 @@ function withLocation(message: ConsoleMessage): string {
 }
 
 /** Adds to the error of a test that fails what its pages show: its first try leaves nothing else. */
-function notifyPagesOfFailure(context: BrowserContext): void {
+export function notifyPagesOfFailure(context: BrowserContext): void {
   onTestFinished(async ({ task }) => {
     const error = task.result?.errors?.at(-1);
     if (task.result?.state !== 'fail' || error === undefined) return;

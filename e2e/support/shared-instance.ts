@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { callApi } from './api.ts';
-import { openBrowser } from './browser.ts';
+import { notifyPagesOfFailure, openBrowser } from './browser.ts';
 import { type Installation, install, type Running } from './callboard.ts';
 import { processesOf } from './processes.ts';
 import { retainUntilEnd } from './shared-instances.ts';
@@ -109,6 +109,7 @@ export async function openSharedInstance(
       throw error;
     }
   });
+  notifyPagesOfFailure(context); // before the above: the last one is called first
   // Always another path: a git that a test has left still writes into its own.
   const repo = await createRepository(join(await mkdtemp(join(place.folder, 'repo-')), 'shop'));
   await prepare(repo);
