@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { git } from '../test-support/git.ts';
-import { until } from '../test-support/until.ts';
 import { createKanban } from '../tools/cli/test/kanban-sample.ts';
 import { callApi } from './support/api.ts';
 import { install } from './support/callboard.ts';
@@ -12,8 +11,8 @@ const Board = z.object({
   stages: z.array(z.object({ id: z.string(), title: z.string(), base: z.string().nullable(), column: z.string() })),
 });
 
-it('imports the tasks of vibe-kanban after a question, and only once', async () => {
-  const { start, command, inTerminal, home, repo } = await install({}, onTestFinished, true);
+it('imports the tasks of vibe-kanban only with --yes, and only once', async () => {
+  const { start, command, home, repo } = await install({}, onTestFinished, true);
   const { origin, stop } = await start();
   onTestFinished(stop);
   const stages = async () => Board.parse(await (await callApi(origin, 'GET', '/api/board')).json()).stages;
@@ -33,11 +32,8 @@ it('imports the tasks of vibe-kanban after a question, and only once', async () 
   expect(shown.output).toContain('begins at branch vk/1-form, which stays as it is');
   expect(await stages()).toEqual([]);
 
-  const terminal = inTerminal('import', 'vibe-kanban');
-  await until(() => expect(terminal.said()).toContain('Import 2 stages into 1 project? [y/N]'));
-  terminal.press('y\n');
-  expect(await terminal.ended).toBe(0);
-  expect(terminal.said()).toContain('Created 2 stages. None has started');
+  const first = await command('import', 'vibe-kanban', '--yes');
+  expect([first.code, first.output]).toEqual([0, expect.stringContaining('Created 2 stages. None has started')]);
   const imported = await stages();
   expect(imported.map(({ title, base, column }) => [title, base, column])).toEqual(
     expect.arrayContaining([

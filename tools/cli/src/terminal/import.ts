@@ -192,7 +192,7 @@ async function carryOut(api: Transport, { projects }: Plan) {
   for (const { path: at, stages } of projects) {
     const { project } = await api.command('create_project', { path: at });
     for (const { creationId, title, prompt, base } of stages) {
-      const wanted = { projectId: project.id, title, prompt, base, creationId, autoStart: false };
+      const wanted = { projectId: project.id, title, prompt, base, creationId };
       const { stage } = await api.command('create_stage', wanted);
       (before.has(stage.id) ? existing : created).push(stage.id);
     }

@@ -81,6 +81,7 @@ it('refuses whatever else the file is with an error that names it', async () => 
     }
   }
   new DatabaseSync(`${file}.empty`).close();
+  expect(() => readKanban(`${file}.empty`)).toThrow('it has no table projects');
 });
 
 it('refuses a row that it cannot read', async () => {
