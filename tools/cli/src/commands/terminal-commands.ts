@@ -154,6 +154,19 @@ const rules: Command = {
   run: async (invocation) => (await import('../terminal/rules.ts')).rules(invocation),
 };
 
+const importFrom: Command = {
+  name: 'import',
+  summary: 'Shows the tasks of vibe-kanban, asks, and makes stages of them.',
+  flags: [
+    { kind: 'argument', name: 'source', placeholder: 'SOURCE', required: true, help: 'vibe-kanban.' },
+    argument('file', 'FILE', 'Its database; the one in its usual folder otherwise.'),
+    onOff('all', 'Import done and cancelled tasks too.'),
+    onOff('yes', 'Import without a question.'),
+    ...apiFlags,
+  ],
+  run: async (invocation) => (await import('../terminal/import.ts')).importStages(invocation),
+};
+
 /** The board from a terminal that is logged in. */
 export const apiCommands: readonly Command[] = [
   ls,
@@ -167,4 +180,5 @@ export const apiCommands: readonly Command[] = [
   advance,
   complete,
   rules,
+  importFrom,
 ];
