@@ -17,7 +17,7 @@ it('kills Callboard from its own page, and shows the same process and the same r
   const dialog = page.getByRole('dialog', { name: 'Pull the plug' });
   await dialog.getByRole('button', { name: 'Kill Callboard' }).click();
   await dialog.getByRole('heading', { name: /^Back after/ }).waitFor();
-  await dialog.getByText(/^1 process of Claude: the same as before/).waitFor();
+  await dialog.getByText(/^1 Claude process survived/).waitFor();
   await dialog.getByText(/^1 request still open/).waitFor();
   await dialog.getByRole('button', { name: 'Close' }).last().click();
 

@@ -105,7 +105,7 @@ it('a card is swiped: right allows, left denies with a reason, up snoozes; each 
   // What is marked is answered by its buttons.
   await api.start(danger);
   const head = await ready('Clean up');
-  await sheet('Clean up').getByText('Buttons only: deletes').waitFor();
+  await sheet('Clean up').getByText('No swiping: deletes').waitFor();
   for (const [x, y] of [
     [300, 0],
     [-300, 0],

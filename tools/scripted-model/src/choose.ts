@@ -17,11 +17,18 @@ export type Choice = {
 const DEFAULT_REPLY: Step = { text: 'OK.' };
 const CLOSING_REPLY: Step = { text: 'Done.' };
 
-/** Chooses the model's reply from the request alone. */
-export function chooseReply(request: MessagesRequest, scripts: ReadonlyMap<string, Script>): Choice {
+/**
+ * Chooses the model's reply from the request alone.
+ * @param unscripted the reply where no script has one
+ */
+export function chooseReply(
+  request: MessagesRequest,
+  scripts: ReadonlyMap<string, Script>,
+  unscripted: Step = DEFAULT_REPLY,
+): Choice {
   if (isSideRequest(request)) return { kind: 'side', reply: sideReply(request), key: 'side' };
   const position = findPosition(request.messages, (text) => lastMarker(text) ?? markerFor(text, scripts));
-  if (position === undefined) return { kind: 'default', reply: DEFAULT_REPLY, key: 'default' };
+  if (position === undefined) return { kind: 'default', reply: unscripted, key: 'default' };
   const { marker, step, markerIndex, newerMessage } = position;
   const name = marker.kind === 'named' ? marker.name : 'inline';
   const found = resolve(marker, scripts);
@@ -29,7 +36,7 @@ export function chooseReply(request: MessagesRequest, scripts: ReadonlyMap<strin
   const key = `${markerIndex} ${marker.kind === 'named' ? `@${marker.name}` : marker.encoded} ${step}`;
   const due = found.steps[step];
   if (due !== undefined) return { kind: 'script', reply: due, script: name, step, key };
-  return { kind: 'finished', reply: newerMessage ? DEFAULT_REPLY : CLOSING_REPLY, script: name, step, key };
+  return { kind: 'finished', reply: newerMessage ? unscripted : CLOSING_REPLY, script: name, step, key };
 }
 
 /** A marker for the script whose `when` occurs in the text. */

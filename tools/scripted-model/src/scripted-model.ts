@@ -15,6 +15,8 @@ export type ScriptedModelOptions = {
   host?: string;
   /** Scripts that prompts made with `named` refer to. */
   scripts?: Record<string, Script>;
+  /** What it says where no script has an answer; "OK." by default. */
+  unscripted?: string;
   /** How many of the newest requests stay in `requests` (5000); each holds its whole conversation. */
   maxRequests?: number;
   /** Called with each request to the model as it arrives. */
@@ -43,6 +45,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
   const log = createRequestLog(closing.signal, options.maxRequests ?? MAX_REQUESTS);
   let gates = createGates();
   const scripts = new Map(Object.entries(options.scripts ?? {}).map(([name, script]) => [name, Script.parse(script)]));
+  const unscripted = options.unscripted === undefined ? undefined : { text: options.unscripted };
   const tries = new Map<string, number>();
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -51,7 +54,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
     if (incoming.method !== 'POST' || !path?.startsWith('/v1/messages')) return sendJson(response, 200, {});
     if (path.endsWith('/count_tokens')) return sendJson(response, 200, { input_tokens: estimateTokens(body) });
     const request = MessagesRequest.parse(JSON.parse(body));
-    const choice = chooseReply(request, scripts);
+    const choice = chooseReply(request, scripts, unscripted);
     const sessionId = incoming.headers['x-claude-code-session-id']?.toString();
     record(request, choice, sessionId);
     const failure = failureOf(choice.reply, countTry(`${sessionId} ${choice.key}`));

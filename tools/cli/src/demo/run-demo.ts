@@ -24,6 +24,8 @@ const NO_LOGIN =
   'this is a demo, which leaves nothing behind, so no terminal can log in to it. Use its board, or log in to one that callboard start runs.';
 
 const SCRIPTS = inPackage('demo/scripts.yaml');
+const UNSCRIPTED =
+  'In this demo a script plays me, and it has no answer to that. In a repository of yours I would do it now: `npm start -- --repo <a git repository>`.';
 
 /** Runs the demo until it is stopped. Leaves neither processes nor files behind. */
 export async function runDemo(given: StartOptions, platform: Platform, signals: StopSignals): Promise<void> {
@@ -32,7 +34,8 @@ export async function runDemo(given: StartOptions, platform: Platform, signals: 
   const root = await makeFolder(stack, platform);
   const { dataDir, repository, home, tmp } = demoLayout(root);
   for (const folder of [dataDir, home, tmp]) await mkdir(folder, { mode: 0o700 });
-  const model = await startScriptedModel({ scripts: parseScripts(await readFile(SCRIPTS, 'utf8')), maxRequests: 1 });
+  const scripts = parseScripts(await readFile(SCRIPTS, 'utf8'));
+  const model = await startScriptedModel({ scripts, unscripted: UNSCRIPTED, maxRequests: 1 });
   stack.defer(model.close);
   const env = { ...claudeEnvironment(model.url, home, platform.env.PATH), TMPDIR: tmp };
   await makeSampleRepository(repository, env);

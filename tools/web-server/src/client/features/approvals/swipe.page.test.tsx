@@ -105,9 +105,9 @@ it('a swipe that began before the card had stood for half a second does nothing'
 });
 
 it.each([
-  ['marked', { stakes: [{ code: 'deletes', text: 'Deletes dist.', command: null }] }, 'Buttons only: deletes'],
-  ['outside', { leavesSandbox: { reason: null } }, 'Buttons only: outside the sandbox'],
-  ['another', { kind: 'network', input: { host: 'example.org' } }, 'Buttons only'],
+  ['marked', { stakes: [{ code: 'deletes', text: 'Deletes dist.', command: null }] }, 'No swiping: deletes'],
+  ['outside', { leavesSandbox: { reason: null } }, 'No swiping: outside the sandbox'],
+  ['another', { kind: 'network', input: { host: 'example.org' } }, 'No swiping'],
 ] as const)('says that a request is answered by its buttons only: %s', async (name, change, text) => {
   const { user, sent } = openPhone(name, { ...change, stakes: 'stakes' in change ? [...change.stakes] : [] });
   const card = await ready('Login form');

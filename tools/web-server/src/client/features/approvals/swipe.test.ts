@@ -140,7 +140,7 @@ it('shows as meant only what a finger that rests would do', () => {
 it('never swipes what is marked, however it is asked', () => {
   const stakes = (code: RiskCode) => [{ code, text: 'Something.', command: null }];
   for (const code of RiskCode.options)
-    expect(whyButtonsOnly(request('STAGE-1', 'r', { stakes: stakes(code) }))).toBe(`Buttons only: ${RISK_TEXTS[code]}`);
+    expect(whyButtonsOnly(request('STAGE-1', 'r', { stakes: stakes(code) }))).toBe(`No swiping: ${RISK_TEXTS[code]}`);
   const marked = [
     { leavesSandbox: { reason: null } },
     { blockedPath: '/etc/hosts' },
@@ -148,6 +148,6 @@ it('never swipes what is marked, however it is asked', () => {
     { input: { command: 'ls \u202e' } },
     ...['question', 'plan', 'elicitation', 'network'].map((kind) => ({ kind })),
   ];
-  for (const change of marked) expect(whyButtonsOnly(request('STAGE-1', 'r', change))).toMatch(/^Buttons only/);
+  for (const change of marked) expect(whyButtonsOnly(request('STAGE-1', 'r', change))).toMatch(/^No swiping/);
   expect(whyButtonsOnly(request('STAGE-1', 'r'))).toBeNull();
 });

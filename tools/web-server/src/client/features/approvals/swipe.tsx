@@ -126,12 +126,12 @@ function course(drag: Drag) {
 export function whyButtonsOnly(request: PendingRequest): string | null {
   const { kind, stakes, leavesSandbox, blockedPath, inputChange } = request;
   const [risk] = stakes;
-  if (kind !== 'approval') return 'Buttons only';
-  if (leavesSandbox !== null) return 'Buttons only: outside the sandbox';
-  if (risk !== undefined) return `Buttons only: ${RISK_TEXTS[risk.code]}`;
-  if (blockedPath !== null) return `Buttons only: ${RISK_TEXTS.outside}`;
-  if (hiddenWarning(askedTexts(request)) !== null) return 'Buttons only: hidden characters';
-  return inputChange === undefined ? null : 'Buttons only: changed by a hook';
+  if (kind !== 'approval') return 'No swiping';
+  if (leavesSandbox !== null) return 'No swiping: outside the sandbox';
+  if (risk !== undefined) return `No swiping: ${RISK_TEXTS[risk.code]}`;
+  if (blockedPath !== null) return `No swiping: ${RISK_TEXTS.outside}`;
+  if (hiddenWarning(askedTexts(request)) !== null) return 'No swiping: hidden characters';
+  return inputChange === undefined ? null : 'No swiping: changed by a hook';
 }
 
 /** Returns the axes along which something around the element can be scrolled. */
@@ -184,7 +184,7 @@ function Swiped({ request, approve }: SwipeProps) {
   const setLater = useSetLater();
   const isSnoozed = useLaterOf(request) !== undefined;
   const isOff = !useCanDecide(request) || approve.isPending || approve.isSuccess;
-  const buttonsOnly = whyButtonsOnly(request) ?? (edited === null ? null : 'Buttons only: edited');
+  const buttonsOnly = whyButtonsOnly(request) ?? (edited === null ? null : 'No swiping: edited');
 
   const whyNot = (swipe: Swipe, place: Element): string | null => {
     if (buttonsOnly !== null || swipe === 'deny') return buttonsOnly;
@@ -281,7 +281,7 @@ function flyAway(place: HTMLElement, swipe: Swipe): void {
   place.animate([{}, { translate, offset: 0.2 }, { translate }], AWAY_MS);
 }
 
-const ASKS_REASON = 'Why not? Press a reason, or write one and press Deny';
+const ASKS_REASON = 'Why not? Tap a reason, or write one and tap Deny';
 const REASONS = ['Not needed', 'Too risky', 'Find another way'];
 
 /** Reasons that deny the request; another one is written into the form's field. */

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { useBoardUi } from '../../data/board-ui.ts';
-import { crashDialog } from '../../data/dialogs.ts';
+import { crashDialog, finishBar } from '../../data/dialogs.ts';
 import { boardQuery } from '../../data/queries.ts';
 import { closeTour, openTour, TourStep, useTour } from '../../data/tour.ts';
 import { CopyLine } from '../../ui/notes.tsx';
@@ -78,7 +78,10 @@ function useLead(): (step: TourStep) => void {
         return crashDialog.open();
       case 'changes':
       case 'finish':
-        return void (reviewed !== undefined && navigate(`/stages/${reviewed}?tab=changes`));
+        if (reviewed === undefined) return;
+        void navigate(`/stages/${reviewed}?tab=changes`);
+        if (step === 'finish') finishBar.open(reviewed);
+        return;
       case 'start':
         return useBoardUi.getState().open({ kind: 'new-stage', projectId: null });
       default:

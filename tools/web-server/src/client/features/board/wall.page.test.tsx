@@ -40,6 +40,6 @@ it('has room for eleven stages, and says how many there are beyond', async () =>
   const ids = Array.from({ length: 14 }, (_, n) => `STAGE-${n + 1}`);
   openPage('/wall', board({ stages: ids.map((id) => ({ stage: stage(id), session: busy(id) })) }));
   await screen.findByText('and 3 more stages');
-  await screen.findByRole('heading', { name: 'Nobody is needed' });
+  await screen.findByRole('heading', { name: 'Nothing needs you' });
   expect(await texts()).toHaveLength(11);
 });

@@ -29,7 +29,7 @@ export default function Wall() {
   const { calling, running, toReview, stages } = rows;
   const others = [running > 0 && `${running} running`, toReview > 0 && `${toReview} to review`].filter(Boolean);
   const hidden = stages.length - MAX_ROWS;
-  const calls = calling === 0 ? 'Nobody is needed' : count(calling, 'stage needs you', 'stages need you');
+  const calls = calling === 0 ? 'Nothing needs you' : count(calling, 'stage needs you', 'stages need you');
   return (
     <div className={css.wall} data-old={isOld || undefined}>
       <header className={css.head}>

@@ -142,15 +142,15 @@ function Back({ tookMs, before, after }: Extract<Crash, { state: 'back' }>) {
       <ul>
         {same.length > 0 && (
           <li>
-            {count(same.length, 'process', 'processes')} of Claude: the same as before (
-            {same.map(({ pid }) => pid).join(', ')})
+            {count(same.length, 'Claude process', 'Claude processes')} survived ({same.map(({ pid }) => pid).join(', ')}
+            )
           </li>
         )}
         {ended > 0 && <li>{count(ended, 'process has', 'processes have')} ended meanwhile</li>}
         {before.pending.length > 0 && (
           <li>
             {stillOpen === before.pending.length
-              ? `${count(stillOpen, 'request')} still open: answer one, and it reaches the same process`
+              ? `${count(stillOpen, 'request')} still open. Your answer goes to the same process.`
               : `${stillOpen} of ${count(before.pending.length, 'request')} still open; the others were settled meanwhile`}
           </li>
         )}

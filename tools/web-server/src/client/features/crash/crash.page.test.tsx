@@ -42,9 +42,9 @@ it('shows what is there again, and that a process has ended meanwhile', async ()
       .getAllByRole('listitem')
       .map(({ textContent }) => textContent),
   ).toEqual([
-    '1 process of Claude: the same as before (11)',
+    '1 Claude process survived (11)',
     '1 process has ended meanwhile',
-    '1 request still open: answer one, and it reaches the same process',
+    '1 request still open. Your answer goes to the same process.',
   ]);
 });
 

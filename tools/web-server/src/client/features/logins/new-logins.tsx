@@ -40,7 +40,7 @@ function NewLogin({ login: { name, browser, createdAt }, revoke }: { login: Logi
   return (
     <>
       <p style={{ margin: '0 0 8px' }}>
-        {name} logged in, {exactTime(createdAt)}. If that was not you, revoke it.
+        Logged in as {name}, {exactTime(createdAt)}. Not you? Revoke it.
       </p>
       <Button size="compact-sm" variant="default" aria-label={`Revoke the login of ${browser}`} onClick={revoke}>
         Revoke

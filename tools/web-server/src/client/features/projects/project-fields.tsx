@@ -173,7 +173,7 @@ export function BeginFields({ form, set, errors, decided }: FieldsProps) {
     <>
       <TextInput
         label="New stages begin at"
-        {...reported(decided.has('base'), 'A branch, tag or commit. Empty: where the main checkout is.')}
+        {...reported(decided.has('base'), 'A branch, tag or commit. Leave empty to use the main checkout’s branch.')}
         value={form.base}
         error={errors.base}
         onChange={(event) => set({ base: event.currentTarget.value })}
@@ -183,7 +183,7 @@ export function BeginFields({ form, set, errors, decided }: FieldsProps) {
         label="Fetch first"
         {...reported(
           decided.has('fetch'),
-          'Stages then begin at what the remote has. Without a connection they wait for you.',
+          'Stages then start from the remote’s latest commit. Offline, they wait for you.',
         )}
         checked={form.fetch}
         onChange={(event) => set({ fetch: event.currentTarget.checked })}

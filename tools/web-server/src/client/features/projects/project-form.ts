@@ -64,6 +64,12 @@ export function readProjectForm({
   };
 }
 
+/** What is wrong with a time limit as typed; null if nothing is. */
+export const minutesProblem = (minutes: string): string | null =>
+  minutes.trim() === '' || /^[1-9]\d*$/.test(minutes.trim())
+    ? null
+    : 'Write a whole number of minutes, or leave it empty.';
+
 /** @param minutes as typed @returns milliseconds; null for nothing, and for what is no time */
 const readMinutes = (minutes: string): number | null =>
   minutes.trim() === '' || !(Number(minutes) > 0) ? null : Math.round(Number(minutes) * MINUTE);

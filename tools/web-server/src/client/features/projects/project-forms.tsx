@@ -13,6 +13,7 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'react-router';
@@ -51,7 +52,7 @@ import {
   ServerFields,
   useWorkspaceFields,
 } from './project-fields.tsx';
-import { projectFormOf, readProjectForm } from './project-form.ts';
+import { minutesProblem, projectFormOf, readProjectForm } from './project-form.ts';
 
 const SECTIONS = [
   'General',
@@ -173,11 +174,13 @@ function useSettings(project: Project) {
   const pipelines = usePipelineFields(project);
   const parts = [{ ...own, read: () => readProjectForm(form) }, workspace, pipelines];
   const edit = useEditProject(project.id, () => {
+    notifications.show({ message: `${form.name.trim()} saved`, autoClose: 4_000 });
     for (const { saved } of parts) saved();
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const changed = parts.filter(({ isUnsaved }) => isUnsaved);
+    if (minutesProblem(form.minutes) !== null) return void scrollTo('General');
     if (changed.length === 0) return leaveForm();
     const patches = changed.flatMap(({ read }) => read() ?? []);
     if (patches.length < changed.length) return;
@@ -215,10 +218,10 @@ function SettingsForm({ project, form, set, workspace, pipelines, submit }: Sett
         <NumberInput
           label="Time limit for requests, in minutes"
           description="A request that nobody answers for this long is denied, and Claude is told. Leave empty for no limit."
-          min={1}
-          allowDecimal={false}
+          clampBehavior="none"
           hideControls
           value={form.minutes}
+          error={minutesProblem(form.minutes)}
           onChange={(minutes) => set({ minutes: String(minutes) })}
         />
         <EditorField value={form.editor} set={(editor) => set({ editor })} />

@@ -71,6 +71,23 @@ it('shows what a project runs in its worktrees, refuses what cannot be read, and
   });
 });
 
+it('refuses a time limit that is no number of minutes, and saves nothing until it is one', async () => {
+  const { user, sent } = await open();
+  const limit = await screen.findByRole('textbox', { name: 'Time limit for requests, in minutes' });
+  for (const wrong of ['-3', '1.5', '0']) {
+    await user.clear(limit);
+    await user.type(limit, wrong);
+    await user.click(screen.getByRole('button', { name: 'Save' }));
+    screen.getByText('Write a whole number of minutes, or leave it empty.');
+  }
+  expect(sent('update_project')).toEqual([]);
+  await user.clear(limit);
+  await user.type(limit, '15');
+  await user.click(screen.getByRole('button', { name: 'Save' }));
+  await waitFor(() => expect(sent('update_project')).toMatchObject([{ settings: { requestTimeoutMs: 900_000 } }]));
+  await screen.findByText('Web saved');
+});
+
 it('leaves to callboard.yaml what it says, and names its mistakes', async () => {
   const decided = sampleProject({
     id: 'web',
