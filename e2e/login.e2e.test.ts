@@ -159,7 +159,7 @@ it('shows every board a new login at once, and stops a revoked browser from doin
   const { page, command, origin } = await openBoard();
   const other = await logInElsewhere(command);
   const notice = page.getByRole('alert').filter({ hasText: 'New login: Chrome on Linux' });
-  await notice.getByText(/logged in, /).waitFor();
+  await notice.getByText(/^Logged in as /).waitFor();
   await notice.getByRole('button', { name: 'Revoke' }).click();
   await other.page.getByText('You are not logged in').waitFor(); // its stream was closed; nobody has touched it
   await notice.waitFor({ state: 'hidden' });

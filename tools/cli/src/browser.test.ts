@@ -106,7 +106,9 @@ it('gives the browser a private file that redirects to the link, and passes the 
   await shown;
   expect(await filesLeft()).toEqual([]);
   expect(said).toEqual([]);
-  process.kill(Number(await readFile(`${env.OPENED}.pid`, 'utf8')));
+  const pid = () => readFile(`${env.OPENED}.pid`, 'utf8').catch(() => '');
+  await expect.poll(pid).toMatch(/^\d+\n$/); // the opener writes it after the file was opened
+  process.kill(Number(await pid()));
 });
 
 it('asks to open the printed link if nobody has followed it within five seconds, and removes the file', async () => {

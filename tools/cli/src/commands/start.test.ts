@@ -309,7 +309,7 @@ it.each([
 it.each([
   [
     ['bogus'],
-    'there is no command "bogus". The commands are: start, link, down, doctor, backup, restore, migrate-store, demo, login, ls, start-stage, pending, allow, deny, answer, say, watch, advance, complete, rules, logout, completion, help.',
+    'there is no command "bogus". The commands are: start, link, down, doctor, backup, restore, migrate-store, demo, login, ls, start-stage, pending, allow, deny, answer, say, watch, advance, complete, rules, import, logout, completion, help.',
   ],
   [['--bogus'], '`callboard start` has no option --bogus.'],
   [['down', '--port', '1'], '`callboard down` has no option --port. Its options are: --data-dir.'],

@@ -26,19 +26,27 @@ export const useDialogPlace = (): Element | null => usePlaces((places) => places
 /** Returns where the topmost dialog shows notices: beside them, its controls stay in reach. Null if there is no dialog. */
 export const useNoticePlace = (): Element | null => useNoticePlaces((places) => places.at(-1) ?? null);
 
-/** Room in a dialog, for as long as it is open. */
-function Place({ store, className }: { store: typeof usePlaces; className: string | undefined }) {
+interface PlaceProps {
+  store: typeof usePlaces;
+  className: string | undefined;
+  isOpen: boolean;
+}
+
+/** Room in a dialog, until it begins to close: what moves out of it later could slip away under a press. */
+function Place({ store, className, isOpen }: PlaceProps) {
   const [place, setPlace] = useState<HTMLDivElement | null>(null);
   useEffect(() => {
-    if (place === null) return;
+    if (place === null || !isOpen) return;
     store.setState((places) => [...places, place], true);
     return () => store.setState((places) => places.filter((other) => other !== place), true);
-  }, [place, store]);
+  }, [place, store, isOpen]);
   return <div className={className} ref={setPlace} />;
 }
 
 /** Room for notices at the top of a dialog. */
-export const NoticePlace = () => <Place store={useNoticePlaces} className={css.notices} />;
+export const NoticePlace = ({ isOpen }: { isOpen: boolean }) => (
+  <Place store={useNoticePlaces} className={css.notices} isOpen={isOpen} />
+);
 
 /** On the button of a form that Ctrl Enter and Cmd Enter press; without it, they press the one that submits the form. */
 export const MAIN_BUTTON = { 'data-main': true } as const;
@@ -79,10 +87,10 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
       <Modal.Content className={css.content}>
         <div className={css.top}>
           <DialogHead title={title}>
-            <Place store={usePlaces} className={css.place} />
+            <Place store={usePlaces} className={css.place} isOpen={opened} />
             <Modal.CloseButton aria-label="Close" />
           </DialogHead>
-          <NoticePlace />
+          <NoticePlace isOpen={opened} />
         </div>
         <Modal.Body p="lg" onKeyDown={pressMainButton}>
           {children}

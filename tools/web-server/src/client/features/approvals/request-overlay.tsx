@@ -319,7 +319,7 @@ function RequestDialog({ request, isOpen, isAbove, isInert, close, ...front }: D
       inert={isInert}
     >
       <Modal.Overlay backgroundOpacity={0.4} />
-      {request !== undefined && <Named {...front} request={request} />}
+      {request !== undefined && <Named {...front} request={request} isOpen={isOpen} />}
     </Modal.Root>
   );
 }
@@ -346,13 +346,13 @@ function NextCard({ request }: { request: PendingRequest }) {
   );
 }
 
-function Named({ request, ...front }: FrontProps) {
+function Named({ request, isOpen, ...front }: FrontProps & { isOpen: boolean }) {
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
   const next = front.all.find((one) => requestKey(one) !== key);
   return (
     <Modal.Content aria-label={title} style={{ paddingBottom: useKeyboardInset() }} {...{ [FRONT]: '', [ROOM]: true }}>
-      <NoticePlace />
+      <NoticePlace isOpen={isOpen} />
       {next !== undefined && <NextCard request={next} />}
       <DecisionSlot key={key} about={key} layer="overlay" className={requestStyles.place}>
         <Content {...front} request={request} />
