@@ -139,10 +139,10 @@ it('offers the repository that it is started in, and not again once that is a pr
     return { ...terminal, sees };
   };
   const first = startHere();
+  await first.sees(ready); // whoever waits for it need not answer
   await first.sees(question);
   first.press('\r');
   await first.sees(`added ${till} as a project.`);
-  await first.sees(ready);
   first.press('\x03');
   expect(await first.ended).toBe(0);
 

@@ -16,13 +16,16 @@ export interface LoginLinksDeps {
   readonly loginLink: string;
   readonly options: Pick<StartOptions, 'open' | 'dataDir'>;
   readonly stop: AbortSignal;
+  /** What is asked in the terminal once the link is printed: until it ends, no key is listened to. */
+  readonly askFirst?: () => Promise<void>;
 }
 
 /**
  * Prints the login link, opens it in a browser if that is wanted, and prints another for each press of `l`.
  * @returns how to end this
  */
-export async function offerLoginLinks({ supervisor, loginLink, options, stop }: LoginLinksDeps, platform: Platform) {
+export async function offerLoginLinks(deps: LoginLinksDeps, platform: Platform) {
+  const { supervisor, loginLink, options, stop, askFirst } = deps;
   const { out, err } = platform;
   out(`Callboard ready: ${loginLink}`);
   const opensBrowser = wantsBrowser(options.open, platform);
@@ -34,6 +37,7 @@ export async function offerLoginLinks({ supervisor, loginLink, options, stop }: 
       )
     : Promise.resolve();
   showing.catch((error: unknown) => err(`callboard: no browser could be opened: ${messageOf(error)}`));
+  await askFirst?.();
   const printLink = () =>
     supervisor.createLink(stop).then(
       (link) => {

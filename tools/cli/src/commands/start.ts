@@ -108,8 +108,10 @@ async function supervise(
       },
     }).catch((error: unknown) => log(`callboard link and callboard login will not work: ${messageOf(error)}`));
     if (closeControl) ends.defer(closeControl);
-    if (options.repos.length === 0) await offerRepository(supervisor, platform, stop);
-    ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, platform));
+    const askFirst = async () => {
+      if (options.repos.length === 0) await offerRepository(supervisor, platform, stop);
+    };
+    ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop, askFirst }, platform));
     await untilAborted(stop);
     progress.say('stopping; press Ctrl-C again to end it at once');
   } catch (error) {
